@@ -1,0 +1,83 @@
+"""The `schedule:` section of a recipe, and the scheduler it describes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from facetmt.bandit.exp3 import Exp3, Exp3S
+from facetmt.bandit.policy import Policy, Probs, Static, temperature_probs
+from facetmt.bandit.reward import QuantileScaler
+from facetmt.bandit.scheduler import FacetScheduler
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    """Which facet each batch comes from."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    policy: Literal["mixed", "static", "exp3", "exp3s"] = "exp3"  # mixed: batches from the shuffled whole
+    reward: Literal["loss", "pg", "pgnorm", "dev-loss", "dev-pg", "dev-pgnorm"] = "dev-pgnorm"
+    learning_rate: float = 0.1  # μ
+    exploration: float = 0.25  # γ
+    tau: float = 1.0  # static: p(f) ∝ size^(1/τ)
+    prior_tau: float | None = None  # exp3: start from this temperature distribution instead of uniform
+    window: int = 5000  # latest raw rewards that the scaling looks at
+    low: float = 0.2  # clipping quantiles of that window
+    high: float = 0.8
+    feedback_lag: Literal[0, 1] = 0  # 1: the next arm is drawn before this step's reward is known
+
+    def __post_init__(self) -> None:
+        for key in ("tau", "prior_tau"):
+            value = getattr(self, key)
+            if value is not None and (value == 0 or math.isnan(value)):
+                raise ValueError(f"{key} must be a number other than 0; write .inf for uniform sampling")
+        Exp3(1, learning_rate=self.learning_rate, exploration=self.exploration)
+        QuantileScaler(self.window, self.low, self.high)
+
+    @property
+    def learns(self) -> bool:
+        """Whether rewards change anything."""
+        return self.policy not in ("mixed", "static")
+
+
+def _prior(config: ScheduleConfig, sizes: Sequence[int]) -> Probs | None:
+    return None if config.prior_tau is None else temperature_probs(sizes, config.prior_tau)
+
+
+def _exp3(kind: type[Exp3]) -> Callable[[ScheduleConfig, Sequence[int]], Policy]:
+    def build(config: ScheduleConfig, sizes: Sequence[int]) -> Policy:
+        return kind(
+            len(sizes),
+            learning_rate=config.learning_rate,
+            exploration=config.exploration,
+            prior=_prior(config, sizes),
+        )
+
+    return build
+
+
+# The mixed baseline has a single arm: the shuffled concatenation of all facets.
+POLICIES: dict[str, Callable[[ScheduleConfig, Sequence[int]], Policy]] = {
+    "mixed": lambda config, sizes: Static([1.0]),
+    "static": lambda config, sizes: Static(temperature_probs(sizes, config.tau)),
+    "exp3": _exp3(Exp3),
+    "exp3s": _exp3(Exp3S),
+}
+
+
+def build_scheduler(
+    config: ScheduleConfig, facets: Sequence[str], sizes: Sequence[int], seed: int
+) -> FacetScheduler:
+    """The scheduler over these facets (for `mixed`, over the one arm of that name)."""
+    names = ["mixed"] if config.policy == "mixed" else facets
+    return FacetScheduler(
+        names,
+        POLICIES[config.policy](config, sizes),
+        config.reward,
+        seed=seed,
+        scaler=QuantileScaler(config.window, config.low, config.high),
+    )

@@ -1,0 +1,143 @@
+"""The scheduler: pulls a facet, takes the losses before and after the step, teaches the policy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from facetmt.bandit.policy import Policy, Probs, Pull, State, draw
+from facetmt.bandit.reward import REWARDS, QuantileScaler, Reward
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of the decision log; `scaled` is NaN where a non-finite raw reward was dropped."""
+
+    facet: str
+    prob: float
+    before: float
+    after: float
+    raw: float
+    scaled: float
+    probs: Probs  # [facets], after the update
+
+    @property
+    def dropped(self) -> bool:
+        return math.isnan(self.scaled)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the policy fares, in four numbers."""
+
+    starved: float  # share of the arms whose probability is below half of uniform
+    entropy: float  # of π, in percent of its maximum ln n
+    dropped: int  # non-finite rewards so far
+    saturation: float  # share of the latest rewards that were clipped; 0.4 at the default quantiles
+
+
+class FacetScheduler:
+    """Decides the facet of each batch and learns from the progress it made (paper, Algorithm 1)."""
+
+    def __init__(
+        self,
+        facets: Sequence[str],
+        policy: Policy,
+        reward: str | Reward = "dev-pgnorm",
+        *,
+        seed: int = 1,
+        scaler: QuantileScaler | None = None,
+    ) -> None:
+        if len(set(facets)) != len(facets):
+            raise ValueError("facet names must differ from each other")
+        if policy.arms != len(facets):
+            raise ValueError(f"the policy has {policy.arms} arms for {len(facets)} facets")
+        self.facets = tuple(facets)
+        self.policy = policy
+        self.reward_name, self._reward = named_reward(reward)
+        self.scaler = scaler if scaler is not None else QuantileScaler()
+        self._rng = np.random.Generator(np.random.PCG64(seed))
+        self._counts = [0] * len(facets)
+        self._dropped = 0
+
+    def pull(self) -> Pull:
+        """Draw the facet of the next batch; any number of pulls may await their feedback."""
+        pull = draw(self.policy.probs(), self._rng)
+        self._counts[pull.arm] += 1
+        return pull
+
+    def feedback(self, pull: Pull, *, before: float | None = None, after: float | None = None) -> Record:
+        """Reward the pull with the losses before and after its step; `loss` needs no `after`."""
+        first = math.nan if before is None else float(before)
+        second = math.nan if after is None else float(after)
+        raw = self._reward(first, second)
+        if math.isnan(raw) and (before is None or after is None):
+            raise ValueError(f"the reward {self.reward_name!r} needs the loss that was not given")
+        if math.isfinite(raw):
+            scaled = self.scaler.scale(raw)
+            self.policy.update(pull.credit, scaled)
+        else:
+            scaled = math.nan
+            self._dropped += 1
+        return Record(self.facets[pull.arm], pull.prob, first, second, raw, scaled, self.policy.probs())
+
+    def feedback_batch(self, rows: Iterable[tuple[Pull, float | None, float | None]]) -> list[Record]:
+        """Feedback of several (pull, before, after), in order: each row is scaled by the window so far."""
+        return [self.feedback(pull, before=before, after=after) for pull, before, after in rows]
+
+    def probs(self) -> Probs:
+        """π, the distribution of the next pull."""
+        return self.policy.probs()
+
+    def counts(self) -> dict[str, int]:
+        """Pulls of each facet so far."""
+        return dict(zip(self.facets, self._counts, strict=True))
+
+    def health(self) -> Health:
+        probs = self.policy.probs()
+        positive = probs[probs > 0]
+        entropy = -float((positive * np.log(positive)).sum())
+        return Health(
+            starved=float((probs < 0.5 / probs.size).mean()),
+            entropy=100.0 * entropy / math.log(probs.size) if probs.size > 1 else 100.0,
+            dropped=self._dropped,
+            saturation=self.scaler.saturation,
+        )
+
+    def state(self) -> State:
+        """Everything random, learned or counted, ready for JSON."""
+        return {
+            "facets": list(self.facets),
+            "reward": self.reward_name,
+            "policy": self.policy.state(),
+            "scaler": self.scaler.state(),
+            "rng": self._rng.bit_generator.state,
+            "counts": list(self._counts),
+            "dropped": self._dropped,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue as saved. Facets are matched by name: one that is gone is forgotten, a new one starts
+        with a share of 1/n of softmax(w), and the others keep their odds against each other."""
+        if state["reward"] != self.reward_name:
+            raise ValueError(f"the state was saved with reward {state['reward']!r}, not {self.reward_name!r}")
+        places = {name: arm for arm, name in enumerate(state["facets"])}
+        arms = [places.get(name) for name in self.facets]
+        self.policy.restore(state["policy"], arms)
+        self.scaler.restore(state["scaler"])
+        self._rng.bit_generator.state = state["rng"]
+        self._counts = [0 if arm is None else int(state["counts"][arm]) for arm in arms]
+        self._dropped = int(state["dropped"])
+
+
+def named_reward(reward: str | Reward) -> tuple[str, Reward]:
+    """A reward by its name in the paper, or the user's own function of (before, after)."""
+    if callable(reward):
+        return getattr(reward, "__name__", type(reward).__name__), reward
+    if reward not in REWARDS:
+        raise ValueError(f"unknown reward {reward!r}; choose one of {', '.join(REWARDS)}")
+    return reward, REWARDS[reward]

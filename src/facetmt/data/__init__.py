@@ -1,0 +1,1 @@
+"""From raw corpora to batches: read, clean, subwords, token store, sampler, packing."""

@@ -1,0 +1,1 @@
+"""Labelling and filtering of corpora before training."""

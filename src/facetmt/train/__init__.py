@@ -1,0 +1,1 @@
+"""The training loop: loss, step, checkpoint, and what surrounds them."""

@@ -1,0 +1,106 @@
+"""The import rules of the house: who may know whom. Read from the source, not from what happens to run."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "src" / "facetmt"
+
+# part -> the parts of facetmt that it may import; a part is a package, or a module of the top level
+ALLOWED: dict[str, set[str]] = {
+    "bandit": set(),
+    "data": {"errors"},
+    "model": {"errors"},
+    "runlog": {"errors"},
+    "errors": set(),
+    "recipe": {"errors", "bandit.config", "data", "model.config", "train.config", "translate.config"},
+    "train": {"errors", "bandit", "data", "model", "runlog", "recipe", "translate"},
+    "translate": {"errors", "data", "model"},
+    "select": {"errors", "data", "model", "train", "translate"},
+    "report": {"errors", "runlog", "recipe", "translate.evaluate"},
+    "demo": {"*"},
+    "cli": {"*"},
+    "__init__": set(),
+}
+NO_JAX = [
+    "bandit",
+    "data",
+    "runlog",
+    "errors",
+    "recipe",
+    "report",
+    "cli",
+    "model/config.py",
+    "train/config.py",
+]
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def module_imports(path: Path) -> set[str]:
+    """Every module that the file imports, anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names.add(node.module or "")
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_part_imports_only_what_it_may(path):
+    part = part_of(path)
+    allowed = ALLOWED[part] | {part}
+    if "*" in allowed:
+        return
+    known = {name.removeprefix("facetmt.") for name in module_imports(path) if name.startswith("facetmt.")}
+    modules = {name for name in known if (ROOT / name.replace(".", "/")).exists() or is_module(name)}
+    for name in modules - {"__version__"}:
+        assert any(name == a or name.startswith(f"{a}.") or a.startswith(f"{name}.") for a in allowed), (
+            f"{part} must not import facetmt.{name}"
+        )
+
+
+def is_module(name: str) -> bool:
+    return (ROOT / f"{name.replace('.', '/')}.py").exists()
+
+
+def test_nothing_imports_the_command_line():
+    for path in FILES:
+        if part_of(path) != "cli":
+            assert "facetmt.cli" not in module_imports(path), path
+
+
+@pytest.mark.parametrize("place", NO_JAX)
+def test_parts_that_stay_light_never_import_jax(place):
+    files = [path for path in FILES if path.relative_to(ROOT).as_posix().startswith(place)]
+    for path in files:
+        heavy = {name.split(".")[0] for name in module_imports(path)} & {"jax", "flax", "optax", "orbax"}
+        assert not heavy, f"{path.relative_to(ROOT)} imports {heavy}"
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys; base = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - base))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_the_bandit_loads_numpy_and_nothing_else():
+    third_party = (
+        loaded_by("import facetmt.bandit") - set(sys.stdlib_module_names) - loaded_by("import numpy")
+    )
+    assert third_party == {"facetmt"}
+
+
+def test_help_loads_nothing_heavy():
+    heavy = {"jax", "flax", "numpy", "plotly", "pydantic", "sentencepiece", "sacrebleu"}
+    assert not heavy & loaded_by("import facetmt.cli")
