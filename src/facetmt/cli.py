@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +17,15 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-demo_app = typer.Typer(help="See it work on data that facetmt makes itself.", no_args_is_help=True)
+demo_app = typer.Typer(help="See it work on data that facetmt makes itself.")
+data_app = typer.Typer(help="Look at corpora.", no_args_is_help=True)
 app.add_typer(demo_app, name="demo")
+app.add_typer(data_app, name="data")
+
+
+class Utf8Errors(StrEnum):
+    STRICT = "strict"
+    REPLACE = "replace"
 
 
 def _version(asked: bool) -> None:
@@ -37,9 +45,22 @@ def facetmt(
     pass
 
 
+@demo_app.callback(invoke_without_command=True)
+def demo(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder for corpus, runs and report.")] = Path("demo"),
+    steps: Annotated[int | None, typer.Option(min=6, help="Updates of each system.")] = None,
+) -> None:
+    """Train the mixed baseline and the bandit on a generated German-English corpus; ends with a report."""
+    if context.invoked_subcommand is None:
+        from facetmt.demo import translation_demo
+
+        translation_demo(out, steps=steps)
+
+
 @demo_app.command("bandit")
 def demo_bandit(
-    out: Annotated[Path, typer.Option(help="Folder for the plot.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the plot.")] = Path("demo-bandit"),
     steps: Annotated[int, typer.Option(min=1, help="Batches to train on.")] = 4000,
     seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 1,
 ) -> None:
@@ -47,6 +68,67 @@ def demo_bandit(
     from facetmt.demo import bandit_demo
 
     bandit_demo(out, steps=steps, seed=seed)
+
+
+RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe (YAML); see docs/recipes.md.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, as `train --run` made it.")]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key: --set train.steps=1000")
+]
+
+
+@app.command()
+def prepare(recipe: RecipePath, overrides: Overrides = None) -> None:
+    """Read, clean and encode the corpus; a second call does only what changed."""
+    from facetmt.commands import prepare_recipe
+
+    prepare_recipe(recipe, overrides or [])
+
+
+@data_app.command("stats")
+def data_stats(recipe: RecipePath, overrides: Overrides = None) -> None:
+    """Sizes, tokens and imbalance of the facets, and what was dropped and why."""
+    from facetmt.commands import prepare_recipe
+
+    prepare_recipe(recipe, overrides or [])
+
+
+@app.command()
+def train(
+    recipe: RecipePath,
+    run: Annotated[Path, typer.Option("--run", help="Directory for logs and checkpoints.")],
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that directory.")] = False,
+    overrides: Overrides = None,
+) -> None:
+    """Train a model; the recipe's schedule decides what each batch is made of."""
+    from facetmt.commands import train_recipe
+
+    raise typer.Exit(train_recipe(recipe, run, resume, overrides or []))
+
+
+@app.command()
+def evaluate(run: RunPath, overrides: Overrides = None) -> None:
+    """Translate and score the test set of every facet; writes scores.json."""
+    from facetmt.commands import evaluate_run
+
+    evaluate_run(run, overrides or [])
+
+
+@app.command()
+def translate(
+    run: RunPath,
+    facet: Annotated[str | None, typer.Option(help="Facet whose languages and tags to use.")] = None,
+    to: Annotated[str | None, typer.Option(help="Target language, where there are several.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Facet whose tag to put on every line instead.")] = None,
+    n_best: Annotated[int, typer.Option(min=1, help="Hypotheses a line, separated by tabs.")] = 1,
+    scores: Annotated[bool, typer.Option("--scores", help="Put its score before each hypothesis.")] = False,
+    errors: Annotated[Utf8Errors, typer.Option(help="What to do with invalid UTF-8.")] = Utf8Errors.STRICT,
+    overrides: Overrides = None,
+) -> None:
+    """Translate standard input to standard output, one line out for each line in."""
+    from facetmt.commands import translate_text
+
+    translate_text(run, facet, to, tag, n_best, scores, errors.value, overrides or [])
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def test_the_bandits_demonstration(tmp_path):
         if row.startswith("│")
     }
     assert shares["noise"] < 15 < min(shares["grammar"], shares["lexicon"])
-    page = (tmp_path / "demo" / "bandit.html").read_text(encoding="utf-8")
+    page = (tmp_path / "demo-bandit" / "bandit.html").read_text(encoding="utf-8")
     assert "Probability of each facet" in page
     assert 'src="http' not in page  # opens without a network
 

@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": {"errors", "runlog", "recipe", "translate.evaluate"},
     "demo": {"*"},
     "cli": {"*"},
+    "commands": {"*"},
     "__main__": {"cli"},
     "__init__": set(),
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from facetmt.bandit.exp3 import Exp3, Exp3S
+from facetmt.bandit.odm import AsMeasured, Odm
 from facetmt.bandit.policy import Policy, Probs, Static, temperature_probs
 from facetmt.bandit.reward import QuantileScaler
 from facetmt.bandit.scheduler import FacetScheduler
@@ -19,7 +20,7 @@ class ScheduleConfig:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    policy: Literal["mixed", "static", "exp3", "exp3s"] = "exp3"  # mixed: batches from the shuffled whole
+    policy: Literal["mixed", "static", "exp3", "exp3s", "odm"] = "exp3"  # mixed: the shuffled whole
     reward: Literal["loss", "pg", "pgnorm", "dev-loss", "dev-pg", "dev-pgnorm"] = "dev-pgnorm"
     learning_rate: float = 0.1  # μ
     exploration: float = 0.25  # γ
@@ -66,6 +67,7 @@ POLICIES: dict[str, Callable[[ScheduleConfig, Sequence[int]], Policy]] = {
     "static": lambda config, sizes: Static(temperature_probs(sizes, config.tau)),
     "exp3": _exp3(Exp3),
     "exp3s": _exp3(Exp3S),
+    "odm": lambda config, sizes: Odm(len(sizes)),
 }
 
 
@@ -74,10 +76,11 @@ def build_scheduler(
 ) -> FacetScheduler:
     """The scheduler over these facets (for `mixed`, over the one arm of that name)."""
     names = ["mixed"] if config.policy == "mixed" else facets
+    scaler = AsMeasured if config.policy == "odm" else QuantileScaler
     return FacetScheduler(
         names,
         POLICIES[config.policy](config, sizes),
         config.reward,
         seed=seed,
-        scaler=QuantileScaler(config.window, config.low, config.high),
+        scaler=scaler(config.window, config.low, config.high),
     )

@@ -1,35 +1,97 @@
-"""Figures, made with plotly."""
+"""Figures, made with plotly: what they share, and the evolution of the arm probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
 POINTS = 1000  # more than a screen can show; longer runs are thinned to this many
+TOP = 10  # facets that have a line of their own where there are many; the rest is "other"
+
+# Readable on white and on near-black; ten, because nobody can tell more colours apart.
+COLOURS = (
+    "#3b82d6",
+    "#e07b29",
+    "#2a9d74",
+    "#d1477a",
+    "#8b6ad6",
+    "#b3911c",
+    "#1aa0b8",
+    "#c9503c",
+    "#6d9a2d",
+    "#a86ab0",
+)
+RUN_COLOURS = ("#7b8794", *COLOURS)  # the baseline, the first run, is grey
+DASHES = ("solid", "dash", "dot", "dashdot")
+OTHER = "#8a94a0"
+
+Style = Mapping[str, dict[str, str]]  # facet -> colour and dash of its line
+
+
+def line_styles(ranked: Sequence[str]) -> dict[str, dict[str, str]]:
+    """A colour and a dash for each facet, the most drawn ones first, the same in every figure of a page."""
+    return {
+        name: {"color": COLOURS[rank % len(COLOURS)], "dash": DASHES[rank // len(COLOURS) % len(DASHES)]}
+        for rank, name in enumerate(ranked)
+    }
+
+
+def text(name: str) -> str:
+    """A user's text for plotly, which would read <b>, <i> and <a> in it as markup."""
+    return html.escape(name, quote=False)
+
+
+def curve(x: npt.ArrayLike, y: npt.ArrayLike, name: str, line: Mapping[str, Any], **meta: Any) -> go.Scatter:
+    """One line; `meta` tells the page what it shows (facet, label, seconds)."""
+    return go.Scatter(
+        x=np.asarray(x, dtype=np.float32),
+        y=np.asarray(y, dtype=np.float32),
+        name=text(name),
+        mode="lines",
+        line={"width": 2, **line},
+        meta={"label": name, **meta},
+    )
+
+
+def framed(traces: Sequence[Any], *, x: str, y: str, title: str | None = None, **layout: Any) -> go.Figure:
+    """The look that all figures share."""
+    figure = go.Figure(list(traces))
+    figure.update_layout(
+        template="plotly_white",
+        hovermode="x unified",
+        xaxis={"title": {"text": x, "standoff": 8}, "rangemode": "tozero", "showgrid": bool(x)},
+        yaxis={"title": {"text": y, "standoff": 8}, "rangemode": "tozero", "exponentformat": "e"},
+        legend={"orientation": "h", "y": -0.2},
+        margin={"l": 52, "r": 16, "t": 50 if title else 16, "b": 44 if x else 26},
+        title={"text": title} if title else None,
+    )
+    figure.update_layout(**layout)
+    return figure
 
 
 def probs_figure(
-    steps: Sequence[int] | npt.NDArray[np.int64], probs: npt.NDArray[np.float64], facets: Sequence[str]
+    steps: Sequence[int] | npt.NDArray[np.int64],
+    probs: npt.NDArray[np.float64],
+    facets: Sequence[str],
+    styles: Style | None = None,
+    seconds: npt.NDArray[np.float64] | None = None,
 ) -> go.Figure:
     """Evolution of the arm probabilities (paper, appendix D); probs [points, facets]."""
     chosen = thinned(len(probs))
     x = np.asarray(steps)[chosen]
-    figure = go.Figure(
-        [go.Scatter(x=x, y=probs[chosen, arm], mode="lines", name=name) for arm, name in enumerate(facets)]
-    )
-    figure.update_layout(
-        title="Probability of each facet",
-        xaxis_title="step",
-        yaxis_title="π",
-        yaxis_rangemode="tozero",
-        hovermode="x unified",
-        template="plotly_white",
-    )
-    return figure
+    look = styles or line_styles(facets)
+    time = {} if seconds is None else {"seconds": seconds[chosen].astype(np.float32)}
+    traces = [
+        curve(x, probs[chosen, arm], name, look[name], facet=name, **time) for arm, name in enumerate(facets)
+    ]
+    title = None if styles else "Probability of each facet"
+    return framed(traces, x="step", y="π", title=title)
 
 
 def thinned(points: int) -> npt.NDArray[np.int64]:

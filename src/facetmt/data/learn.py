@@ -1,0 +1,188 @@
+"""Learning a vocabulary: a re-balanced sample, truecasing models, SentencePiece (paper, appendix)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import numpy as np
+
+from facetmt.data.clean import MOSES_LIMIT, Cleaner, train_truecaser
+from facetmt.data.codec import Codec, save_codec, tag_names, truecaser_path
+from facetmt.data.corpus import Chunk, DataConfig, Facet, Files, TagConfig, decode_chunk, read_chunks
+from facetmt.data.permutation import permuted, stream_key
+from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+from facetmt.data.workers import Workers
+
+Progress = Callable[[str, int, int], None]  # stage, done, total
+
+
+class SampleJob(NamedTuple):
+    """Sampled lines of a facet, undecoded."""
+
+    chunk: Chunk
+    repeats: list[int]  # of each pair
+    files: Files
+    languages: tuple[str, str]
+    errors: str
+    moses: bool
+
+
+class SampleText(NamedTuple):
+    """Sampled text, plain or tokenised, each line as often as it counts."""
+
+    languages: tuple[str, str]
+    sides: tuple[list[str], list[str]]
+    pairs: int
+
+
+def shares(counts: Mapping[str, int], config: VocabConfig) -> dict[str, int]:
+    """Pairs of each facet in the sample; all facets upsampled to the largest, then cut, are equally many."""
+    budget = max(1, config.sample // 2)
+    if config.balance:
+        return dict.fromkeys(counts, min(max(counts.values()), max(1, budget // len(counts))))
+    part = min(1.0, budget / sum(counts.values()))
+    return {name: max(1, round(count * part)) for name, count in counts.items()}
+
+
+def sample_jobs(facet: Facet, config: DataConfig, count: int, share: int) -> Iterator[SampleJob]:
+    """`share` of the facet's `count` training pairs, evenly repeated where it has fewer."""
+    copies, rest = divmod(share, count)
+    key = stream_key(config.seed, "vocabulary", facet.name)
+    extra = np.sort(permuted(np.arange(rest), count, key))
+    files = facet.files["train"]
+    languages = facet.source_language, facet.target_language
+    start = 0
+    for numbers, source, target, _ in read_chunks(files):
+        end = start + len(numbers)
+        repeats = np.full(end - start, copies)
+        repeats[extra[np.searchsorted(extra, start) : np.searchsorted(extra, end)] - start] += 1
+        picked = np.flatnonzero(repeats).tolist()
+        start = end
+        if picked:
+            lines = Chunk(
+                [numbers[i] for i in picked], [source[i] for i in picked], [target[i] for i in picked], {}
+            )
+            yield SampleJob(
+                lines, repeats[picked].tolist(), files, languages, config.errors, config.clean.moses
+            )
+
+
+@lru_cache(maxsize=2)
+def _cleaner(moses: bool) -> Cleaner:
+    return Cleaner(moses)
+
+
+def sample_text(job: SampleJob) -> SampleText:
+    """Decode, clean and repeat; what could not be trained on is not learned from."""
+    repeats = dict(zip(job.chunk.numbers, job.repeats, strict=True))
+    cleaner = _cleaner(job.moses)
+    result = SampleText(job.languages, ([], []), sum(job.repeats))
+    for pair in decode_chunk(job.chunk, job.files, job.errors)[0]:
+        if job.moses and max(len(pair.source), len(pair.target)) > MOSES_LIMIT:
+            continue
+        for text, language, lines in zip(pair[:2], job.languages, result.sides, strict=True):
+            lines.extend([cleaner.tokenise(text, language)] * repeats[pair.line])
+    return result
+
+
+Samples = dict[tuple[int, str], Path]  # (0 for source or 1 for target, language): file of sampled lines
+
+
+def learn_codec(
+    facets: Sequence[Facet],
+    config: DataConfig,
+    counts: Mapping[str, int],
+    directory: Path,
+    workers: Workers,
+    progress: Progress,
+) -> None:
+    """Learn everything that the text's ids depend on and save it in `directory`."""
+    work = directory / "sample"
+    work.mkdir()
+    parts = shares(counts, config.vocab)
+    jobs = chain.from_iterable(
+        sample_jobs(facet, config, counts[facet.name], parts[facet.name]) for facet in facets
+    )
+    total = sum(parts.values())
+    samples = _write_samples(workers.run(sample_text, jobs), work, lambda n: progress("sample", n, total))
+    cleaner = Cleaner(config.clean.moses)
+    if config.clean.moses:
+        cleaner = Cleaner(True, _learn_truecasing(samples, directory, workers))
+    groups = [list(samples.values())]
+    if not config.vocab.joint:
+        groups = [[path for (side, _), path in samples.items() if side == number] for number in (0, 1)]
+    progress("vocabulary", 0, len(groups))
+    models = []
+    for model in workers.run(_train, [(group, config.vocab) for group in groups]):
+        models.append(model)
+        progress("vocabulary", len(models), len(groups))
+    save_codec(
+        Codec(Vocabulary(models, all_tags(facets, config.tags)), cleaner, facets, config.tags), directory
+    )
+    for path in samples.values():
+        path.unlink()
+    work.rmdir()
+
+
+def all_tags(facets: Sequence[Facet], tags: TagConfig) -> list[str]:
+    """The reserved symbols of all facets, each once, in order."""
+    return sorted({tag for facet in facets for tag in tag_names(facet, tags)})
+
+
+def _write_samples(texts: Iterator[SampleText], work: Path, progress: Callable[[int], None]) -> Samples:
+    samples: Samples = {}
+    done = 0
+    with ExitStack() as stack:
+        files: dict[tuple[int, str], TextIO] = {}
+        for languages, sides, pairs in texts:
+            for side, (language, lines) in enumerate(zip(languages, sides, strict=True)):
+                if (side, language) not in files:
+                    path = samples[side, language] = work / f"{side}.{len(samples)}.txt"
+                    files[side, language] = stack.enter_context(
+                        open(path, "w", encoding="utf-8", newline="\n")
+                    )
+                files[side, language].writelines(f"{line}\n" for line in lines)
+            done += pairs
+            progress(done)
+    return samples
+
+
+def _learn_truecasing(samples: Samples, directory: Path, workers: Workers) -> dict[str, Path]:
+    """A truecasing model a language, learned from its tokenised sample, which is then truecased."""
+    languages = sorted({language for _, language in samples})
+    models = {language: truecaser_path(directory, language) for language in languages}
+    learning = [
+        ([p for (_, of), p in samples.items() if of == language], models[language]) for language in languages
+    ]
+    for _ in workers.run(_train_truecaser, learning):
+        pass
+    applying = [(path, language, models[language]) for (_, language), path in samples.items()]
+    for _ in workers.run(_truecase_file, applying):
+        pass
+    return models
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\n")
+
+
+def _train(job: tuple[list[Path], VocabConfig]) -> bytes:
+    return train_model(chain.from_iterable(map(_lines, job[0])), job[1])
+
+
+def _train_truecaser(job: tuple[list[Path], Path]) -> None:
+    train_truecaser(chain.from_iterable(map(_lines, job[0])), job[1])
+
+
+def _truecase_file(job: tuple[Path, str, Path]) -> None:
+    path, language, model = job
+    cleaner = Cleaner(True, {language: model})
+    cased = path.with_suffix(".cased")
+    with open(cased, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{cleaner.truecase(line, language)}\n" for line in _lines(path))
+    cased.replace(path)

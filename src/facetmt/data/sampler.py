@@ -1,0 +1,108 @@
+"""Which batch comes next: one endless seeded stream a facet, or one over the whole, and where each stands."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from facetmt.data.batch import Batch, BatchConfig
+from facetmt.data.permutation import stream_key
+from facetmt.data.store import Store
+from facetmt.data.stream import Cursor, PairSet, Stream
+from facetmt.errors import UserError
+
+Int = NDArray[np.int64]
+
+
+class Sampler:
+    """Named streams and the cursor that each has reached; the state is JSON-serialisable."""
+
+    def __init__(self, streams: Mapping[str, Stream], seed: int) -> None:
+        self.names = list(streams)
+        self._streams = list(streams.values())
+        self._seed = seed
+        self._cursors = [Cursor() for _ in streams]
+
+    def next(self, stream: int = 0) -> Batch:
+        """The stream's next batch, consumed."""
+        batch, cursor = self.draw(self.cursor(stream), stream)
+        self.commit(cursor, stream)
+        return batch
+
+    def cursor(self, stream: int = 0) -> Cursor:
+        """Where the stream's consumed batches end."""
+        return self._cursors[stream]
+
+    def draw(self, cursor: Cursor, stream: int = 0) -> tuple[Batch, Cursor]:
+        """The batch at `cursor` and the cursor after it; changes nothing, so that a thread may draw ahead."""
+        return self._streams[stream].draw(cursor)
+
+    def commit(self, cursor: Cursor, stream: int = 0) -> None:
+        """Count everything before `cursor` as consumed."""
+        self._cursors[stream] = cursor
+
+    def epochs(self) -> dict[str, float]:
+        """Effective epochs: how often each stream's pairs have been consumed."""
+        return {
+            name: stream.epochs(cursor)
+            for name, stream, cursor in zip(self.names, self._streams, self._cursors, strict=True)
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Seed, and size, position and pending pairs of every stream."""
+        streams = {
+            name: {"pairs": len(stream.pairs), "position": cursor.position, "pending": list(cursor.pending)}
+            for name, stream, cursor in zip(self.names, self._streams, self._cursors, strict=True)
+        }
+        return {"seed": self._seed, "streams": streams}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go where `state` says; an error names what does not match."""
+        saved = state["streams"]
+        if state["seed"] != self._seed:
+            raise UserError(
+                f"the saved sampler has seed {state['seed']}, this one {self._seed}: use the same seed"
+            )
+        if differ := sorted(set(saved) ^ set(self.names)):
+            raise UserError(f"the saved sampler has other facets than this corpus ({', '.join(differ)})")
+        for name, stream in zip(self.names, self._streams, strict=True):
+            if saved[name]["pairs"] != len(stream.pairs):
+                raise UserError(
+                    f"{name} had {saved[name]['pairs']} pairs when saved, but has {len(stream.pairs)} now"
+                )
+        self._cursors = [
+            Cursor(int(saved[name]["position"]), tuple(map(int, saved[name]["pending"])))
+            for name in self.names
+        ]
+
+
+class FacetSampler(Sampler):
+    """Homogeneous batches by facet index; a facet's stream depends on seed, name and its own draws alone."""
+
+    def __init__(self, stores: Sequence[Store], config: BatchConfig, seed: int) -> None:
+        if len({store.name for store in stores}) != len(stores):
+            raise ValueError("two stores have the same facet name")
+        streams = {
+            store.name: Stream(PairSet([store], [index]), config, stream_key(seed, "facet", store.name))
+            for index, store in enumerate(stores)
+        }
+        super().__init__(streams, seed)
+
+
+class MixedSampler(Sampler):
+    """Batches from the shuffled concatenation of all facets (the paper's "take it all" baseline)."""
+
+    def __init__(self, stores: Sequence[Store], config: BatchConfig, seed: int) -> None:
+        pairs = PairSet(stores, range(len(stores)))
+        super().__init__({"mixed": Stream(pairs, config, stream_key(seed, "mixed"))}, seed)
+
+
+class DevSampler(Sampler):
+    """Random batches from the balanced dev set: `chosen` has the same number of indices for each facet."""
+
+    def __init__(
+        self, stores: Sequence[Store], chosen: Sequence[Int], config: BatchConfig, seed: int
+    ) -> None:
+        pairs = PairSet(stores, range(len(stores)), chosen)
+        super().__init__({"dev": Stream(pairs, config, stream_key(seed, "dev"))}, seed)

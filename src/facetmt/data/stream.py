@@ -1,0 +1,184 @@
+"""The endless shuffled stream of packed batches over some stores: a pure function of a small cursor."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from facetmt.data.batch import Batch, BatchConfig, Tokens, assign_rows, fill
+from facetmt.data.permutation import permuted
+from facetmt.data.store import Store, spans
+from facetmt.errors import UserError
+
+LOOKAHEAD = 1.02  # tokens in the pool for each token of room in the batch
+AGED = 8  # a pair that has waited for so many pools of pairs is placed first
+BLOCK = 128  # rows packed at once, so that time stays linear in the number of rows
+
+Int = NDArray[np.int64]
+
+
+class PairSet:
+    """Some pairs of some stores behind one index; the facet of a pair is its store's facet index."""
+
+    def __init__(
+        self, stores: Sequence[Store], facets: Sequence[int], chosen: Sequence[Int] | None = None
+    ) -> None:
+        self.stores = list(stores)
+        self.facets = np.array(facets, np.int64)
+        self._chosen = chosen  # indices into each store; None: all pairs
+        sizes = [len(store) for store in stores] if chosen is None else [len(indices) for indices in chosen]
+        self._ends = np.cumsum(sizes, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def mean_lengths(self) -> tuple[float, float]:
+        """Mean tokens a pair of source and target (of whole stores)."""
+        headers = [store.header for store in self.stores]
+        pairs = max(1, sum(header.pairs for header in headers))
+        return (
+            sum(header.source_tokens for header in headers) / pairs,
+            sum(header.target_tokens for header in headers) / pairs,
+        )
+
+    def lengths(self, indices: Int) -> tuple[Int, Int]:
+        """Tokens of source and target, [P] each."""
+        if len(self.stores) == 1 and self._chosen is None:
+            return self.stores[0].lengths(indices)
+        source, target = np.empty(len(indices), np.int64), np.empty(len(indices), np.int64)
+        for number, members, inner in self._by_store(indices):
+            source[members], target[members] = self.stores[number].lengths(inner)
+        return source, target
+
+    def tokens(self, indices: Int) -> Tokens:
+        """The pairs' tokens in the order of `indices`."""
+        source_length, target_length = self.lengths(indices)
+        if len(self.stores) == 1 and self._chosen is None:
+            source, target = self.stores[0].tokens(indices)
+            return Tokens(source, target, source_length, target_length, np.repeat(self.facets, len(indices)))
+        source = np.empty(int(source_length.sum()), np.int64)
+        target = np.empty(int(target_length.sum()), np.int64)
+        facet = np.empty(len(indices), np.int64)
+        for number, members, inner in self._by_store(indices):
+            ids = self.stores[number].tokens(inner)
+            source[_spread(source_length, members)], target[_spread(target_length, members)] = ids
+            facet[members] = self.facets[number]
+        return Tokens(source, target, source_length, target_length, facet)
+
+    def _by_store(self, indices: Int) -> Iterator[tuple[int, Int, Int]]:
+        """(store number, members of `indices` that lie in it, their indices in that store)."""
+        number = np.searchsorted(self._ends, indices, side="right")
+        order = np.argsort(number, kind="stable")
+        for members in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
+            if len(members):
+                store = int(number[members[0]])
+                inner = indices[members] - (self._ends[store - 1] if store else 0)
+                yield store, members, inner if self._chosen is None else self._chosen[store][inner]
+
+
+def _spread(length: Int, members: Int) -> Int:
+    """Where the tokens of some members lie when all P spans of `length` are back to back."""
+    return spans((np.cumsum(length) - length)[members], length[members])
+
+
+class Cursor(NamedTuple):
+    """A place in an endless stream of pairs; position // pairs is the epoch."""
+
+    position: int = 0  # pairs taken from the stream so far
+    pending: tuple[int, ...] = ()  # positions taken, but left for the next batch
+
+
+class Stream:
+    """The endless shuffled stream over a set of pairs; `draw` is a pure function of the cursor."""
+
+    def __init__(self, pairs: PairSet, config: BatchConfig, key: int) -> None:
+        _check_fit(pairs, config)
+        self.pairs = pairs
+        self.config = config
+        self._key = key
+
+    def draw(self, cursor: Cursor) -> tuple[Batch, Cursor]:
+        """The batch at `cursor` and the cursor after it."""
+        rows: list[Int] = []
+        drawn: list[Int] = []
+        budget = self.config.sentences
+        for start in range(0, self.config.rows, BLOCK):
+            count = min(BLOCK, self.config.rows - start)
+            row, indices, cursor = self._pack(cursor, count, budget)
+            rows.append(row + start)
+            drawn.append(indices)
+            if budget is not None:
+                budget -= len(indices)
+        tokens = self.pairs.tokens(np.concatenate(drawn))
+        return fill(tokens, np.concatenate(rows), self.config.rows, self.config.width), cursor
+
+    def epochs(self, cursor: Cursor) -> float:
+        """How often the facet has been seen."""
+        return (cursor.position - len(cursor.pending)) / len(self.pairs)
+
+    def _pack(self, cursor: Cursor, rows: int, budget: int | None) -> tuple[Int, Int, Cursor]:
+        """Rows (never falling) and indices of the pairs placed, and the cursor after them."""
+        waiting = np.array(cursor.pending, np.int64)[:budget]
+        held = cursor.pending[len(waiting) :]
+        source, target = self.pairs.lengths(permuted(waiting, len(self.pairs), self._key))
+        new = self._wanted(rows, int(source.sum()), int(target.sum()))
+        if budget is not None:
+            new = min(new, budget - len(waiting))
+        end = cursor.position + new
+        positions = np.concatenate([waiting, np.arange(cursor.position, end)])
+        indices = permuted(positions, len(self.pairs), self._key)
+        if not len(indices):
+            return positions, indices, cursor
+        source, target = self.pairs.lengths(indices)
+        aged = positions < end - AGED * len(positions)
+        row = assign_rows(source, target, aged, rows, self.config.width)
+        left = (*positions[row < 0].tolist(), *held)
+        placed, row = _by_row(row)
+        return row, indices[placed], Cursor(end, left)
+
+    def _wanted(self, rows: int, source: int, target: int) -> int:
+        """How many new pairs fill the pool, given the tokens that wait in it already."""
+        mean_source, mean_target = self.pairs.mean_lengths()
+        room_source, room_target = (LOOKAHEAD * rows * width for width in self.config.width)
+        fill_source, fill_target = (room_source - source) / mean_source, (room_target - target) / mean_target
+        return max(0, int(np.ceil(min(fill_source, fill_target))))
+
+
+def dev_batches(stores: Sequence[Store], chosen: Sequence[Int], config: BatchConfig) -> Iterator[Batch]:
+    """The whole balanced dev set once, in order as far as packing allows; the last batch is padded."""
+    pairs = PairSet(stores, range(len(stores)), chosen)
+    _check_fit(pairs, config)
+    waiting = np.arange(len(pairs))
+    source, target = pairs.lengths(waiting)
+    room = LOOKAHEAD * config.rows * min(config.width)
+    while len(waiting):
+        pool = waiting[: config.sentences]
+        pool = pool[: 1 + int(np.searchsorted(np.cumsum(np.minimum(source, target)[pool]), room))]
+        row = assign_rows(
+            source[pool], target[pool], np.zeros(len(pool), np.bool_), config.rows, config.width
+        )
+        placed, row = _by_row(row)
+        yield fill(pairs.tokens(pool[placed]), row, config.rows, config.width)
+        waiting = np.delete(waiting, placed)
+
+
+def _by_row(row: Int) -> tuple[Int, Int]:
+    """The pairs that were placed, in the order of their rows, and those rows."""
+    placed = np.argsort(row, kind="stable")[int((row < 0).sum()) :]
+    return placed, row[placed]
+
+
+def _check_fit(pairs: PairSet, config: BatchConfig) -> None:
+    """No pair may be longer than a row, and there must be one: said before the first batch."""
+    source_width, target_width = config.width
+    for header in (store.header for store in pairs.stores):
+        if header.longest_source > source_width or header.longest_target > target_width:
+            raise UserError(
+                f"facet {header.name} has pairs of up to {header.longest_source} source and"
+                f" {header.longest_target} target tokens, but rows have {source_width} and {target_width}:"
+                " lower data.max_length or lengthen the rows"
+            )
+    if not len(pairs):
+        names = ", ".join(store.name for store in pairs.stores)
+        raise UserError(f"there are no pairs to draw from in {names}: add text or remove the facet")

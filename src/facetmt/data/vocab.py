@@ -1,0 +1,197 @@
+"""Subwords: SentencePiece behind one id space with reserved tags that no text can spell."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import sentencepiece
+from numpy.typing import NDArray
+
+from facetmt.data.batch import BOS, EOS, PAD, UNK
+from facetmt.data.lines import MAX_LINE
+from facetmt.data.store import write_atomic
+from facetmt.errors import UserError
+
+META = 4  # PAD UNK BOS EOS
+THREADS = 4  # fixed: the sums of unigram training depend on it, and the same text must give the same pieces
+
+Side = Literal["source", "target"]
+Int = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class VocabConfig:
+    """The recipe's `data.vocab`."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    kind: Literal["unigram", "bpe"] = "unigram"  # how SentencePiece learns pieces
+    size: int = 32_000  # pieces a model, the 4 special symbols included; tags come on top
+    joint: bool = True  # one model for both sides; false: one a side
+    balance: bool = True  # learn on every facet upsampled to the largest; false: on the plain concatenation
+    sample: int = 300_000  # sentences to learn from, both sides together (unigram: about 2.5 KB of memory each)
+    coverage: float = 0.9995  # share of the sample's characters that must have a piece of their own
+    byte_fallback: bool = False  # spell characters without a piece in bytes (256 pieces) instead of UNK
+
+    def __post_init__(self) -> None:
+        if self.size <= META or self.sample < 2:
+            raise ValueError(f"vocab.size must be above {META} and vocab.sample at least 2")
+        if not 0.98 <= self.coverage <= 1:
+            raise ValueError("vocab.coverage must be between 0.98 and 1")
+
+
+class Vocabulary:
+    """ids of a side: PAD UNK BOS EOS, the tags, the pieces of its SentencePiece model."""
+
+    def __init__(self, models: Sequence[bytes], tags: Sequence[str]) -> None:
+        self.models = list(models)  # one for both sides, or source and target
+        self.tags = list(tags)
+        self._processors = [sentencepiece.SentencePieceProcessor(model_proto=model) for model in models]
+        self._ids = {tag: META + index for index, tag in enumerate(tags)}
+
+    @property
+    def joint(self) -> bool:
+        """Whether an id means the same on both sides, so that embeddings may be shared."""
+        return len(self.models) == 1
+
+    @property
+    def source_size(self) -> int:
+        """Ids of the source side."""
+        return len(self.tags) + len(self._processor("source"))
+
+    @property
+    def target_size(self) -> int:
+        """Ids of the target side."""
+        return len(self.tags) + len(self._processor("target"))
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 over the models and the tags."""
+        digest = hashlib.sha256("\n".join(self.tags).encode())
+        for model in self.models:
+            digest.update(hashlib.sha256(model).digest())
+        return digest.hexdigest()
+
+    def tag(self, name: str) -> int:
+        """Id of a reserved symbol such as <2en>."""
+        if name not in self._ids:
+            raise UserError(f"the vocabulary has no tag {name}; it has {', '.join(self.tags) or 'none'}")
+        return self._ids[name]
+
+    @property
+    def forbidden(self) -> Int:
+        """Target ids that a decoder must never emit: PAD, UNK, BOS and the tags."""
+        return np.array([PAD, UNK, BOS, *self._ids.values()])
+
+    def encode(self, lines: Sequence[str], side: Side = "source") -> list[list[int]]:
+        """Ids of each line, without EOS."""
+        ids, lengths = self.encode_flat(lines, side)
+        return [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])] if len(lengths) else []
+
+    def encode_flat(self, lines: Sequence[str], side: Side = "source") -> tuple[Int, Int]:
+        """Ids of all lines back to back, and the length of each."""
+        encoded = self._processor(side).encode(list(lines), out_type=int, num_threads=1)
+        lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        ids = np.fromiter(chain.from_iterable(encoded), np.int64, int(lengths.sum()))
+        ids[ids >= META] += len(self.tags)
+        return ids, lengths
+
+    def decode(self, ids: Iterable[Sequence[int]], side: Side = "target") -> list[str]:
+        """Text of each sequence up to its first EOS; special symbols and tags vanish."""
+        processor, first = self._processor(side), META + len(self.tags)
+        texts = []
+        for sequence in ids:
+            line = [int(index) for index in sequence]
+            line = line[: line.index(EOS)] if EOS in line else line
+            texts.append(processor.decode([index - len(self.tags) for index in line if index >= first]))
+        return texts
+
+    def pieces(self, side: Side = "target") -> list[str]:
+        """The symbol of every id of a side, for people and for export."""
+        learnt = [self._processor(side).id_to_piece(i) for i in range(len(self._processor(side)))]
+        return learnt[:META] + self.tags + learnt[META:]
+
+    def _processor(self, side: Side) -> Any:
+        return self._processors[-1 if side == "target" else 0]
+
+
+MODELS = {1: ("spm.model",), 2: ("source.model", "target.model")}
+
+
+def save_vocabulary(vocabulary: Vocabulary, directory: Path) -> None:
+    """Models and vocabulary.json, which holds tags and fingerprint."""
+    names = MODELS[len(vocabulary.models)]
+    for name, model in zip(names, vocabulary.models, strict=True):
+        write_atomic(directory / name, model)
+    about = {"models": names, "tags": vocabulary.tags, "fingerprint": vocabulary.fingerprint}
+    write_atomic(directory / "vocabulary.json", json.dumps(about, indent=1, ensure_ascii=False).encode())
+
+
+def load_vocabulary(directory: Path) -> Vocabulary:
+    """The vocabulary saved in a directory; refuses files that are not the ones that were saved."""
+    try:
+        about = json.loads((directory / "vocabulary.json").read_text("utf-8"))
+        models = [(directory / name).read_bytes() for name in MODELS[len(about["models"])]]
+        vocabulary = Vocabulary(models, about["tags"])
+    except FileNotFoundError as error:
+        raise UserError(f"there is no vocabulary at {error.filename}: run prepare first") from None
+    except (ValueError, KeyError, TypeError, RuntimeError):
+        raise UserError(f"the vocabulary in {directory} is damaged: delete it and prepare again") from None
+    if vocabulary.fingerprint != about["fingerprint"]:
+        raise UserError(
+            f"the vocabulary in {directory} is not the one that was prepared: put it back or prepare again"
+        )
+    return vocabulary
+
+
+def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
+    """A SentencePiece model learned from all the lines; deterministic."""
+    found: list[bytes] = []
+
+    class Writer:
+        def write(self, model: bytes) -> None:
+            found.append(model)
+
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=Writer(),
+            model_type=config.kind,
+            vocab_size=config.size,
+            character_coverage=config.coverage,
+            byte_fallback=config.byte_fallback,
+            # the symbols' own characters: "</s>" in a text must be spellable, for it is not a symbol there
+            required_chars="</>",
+            # nmt_nfkc would also turn ZWNJ into a space; the rest of what it does, clean.plain has done
+            normalization_rule_name="nfkc",
+            max_sentence_length=2 * MAX_LINE,
+            num_threads=THREADS,
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise UserError(_explain(str(error), config)) from None
+    return found[0]
+
+
+def _explain(message: str, config: VocabConfig) -> str:
+    """SentencePiece's complaint as one sentence that says what to do."""
+    if match := re.search(r"value <= (\d+)", message):
+        return f"data.vocab.size is {config.size}, but the text supports {match[1]} pieces at most: lower it"
+    if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return (
+            f"data.vocab.size is {config.size}, but the characters alone need {match[1]}:"
+            " raise it or lower data.vocab.coverage"
+        )
+    if "sentences_.empty()" in message:
+        return "there is no text to learn a vocabulary from: every training line is empty or too long"
+    return f"SentencePiece could not learn a vocabulary: {message}"

@@ -1,0 +1,71 @@
+"""The size and arithmetic of a Transformer; readable without JAX."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+Preset = Literal["tiny", "small", "base", "big", "big-wide"]
+ComputeType = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The five numbers that make a Transformer's size."""
+
+    width: int
+    mlp: int
+    heads: int
+    encoder_layers: int
+    decoder_layers: int
+
+
+PRESETS: dict[str, Shape] = {
+    "tiny": Shape(width=128, mlp=512, heads=4, encoder_layers=2, decoder_layers=2),
+    "small": Shape(width=256, mlp=1024, heads=4, encoder_layers=3, decoder_layers=3),
+    "base": Shape(width=512, mlp=2048, heads=8, encoder_layers=6, decoder_layers=6),
+    "big": Shape(width=1024, mlp=4096, heads=16, encoder_layers=6, decoder_layers=6),
+    "big-wide": Shape(width=1024, mlp=8192, heads=16, encoder_layers=6, decoder_layers=6),
+}
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A preset (paper, appendix "Hyperparameters") and what to change in it."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    preset: Preset = "base"  # the size to start from
+    width: int | None = None  # model dimension; None keeps the preset's, as for the four below
+    mlp: int | None = None  # hidden dimension of the feed-forward sublayers
+    heads: int | None = None  # attention heads
+    encoder_layers: int | None = None
+    decoder_layers: int | None = None
+    dropout: float = 0.1  # on embeddings, sublayer outputs and feed-forward activations
+    attention_dropout: float = 0.0  # on attention weights
+    tied: bool = True  # the output projection is the target embedding
+    compute: ComputeType = "float32"  # of activations; parameters are always float32
+    remat: bool = False  # recompute activations in the backward pass: less memory, a third more time
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        if self.preset not in PRESETS:
+            raise ValueError(f"model.preset is {self.preset!r}; choose one of {', '.join(PRESETS)}.")
+        for name in ("dropout", "attention_dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"model.{name} is {getattr(self, name)}; give a number from 0 to below 1.")
+        if self.compute not in ("float32", "bfloat16"):
+            raise ValueError(f"model.compute is {self.compute!r}; choose float32 or bfloat16.")
+        shape = self.shape
+        for name, value in vars(shape).items():
+            if value < 1:
+                raise ValueError(f"model.{name} is {value}; give a number of at least 1.")
+        if shape.width % (2 * shape.heads):
+            raise ValueError(
+                f"model.width {shape.width} must be a multiple of twice the heads (2 x {shape.heads}); "
+                "change model.width or model.heads."
+            )
+
+    @property
+    def shape(self) -> Shape:
+        """The preset with the overrides applied."""
+        overrides = {name: getattr(self, name) for name in vars(PRESETS["base"])}
+        return replace(PRESETS[self.preset], **{k: v for k, v in overrides.items() if v is not None})

@@ -1,0 +1,84 @@
+"""A decoder-only language model of the target side, for labelling translationese and for data selection."""
+
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from facetmt.model.config import ModelConfig
+from facetmt.model.layers import (
+    EncoderBlock,
+    Ids,
+    causal_bias,
+    embed,
+    embedding,
+    next_key,
+    norm,
+    run,
+    segment_bias,
+    segment_sums,
+)
+from facetmt.model.transformer import Params
+
+Graph = nnx.GraphDef["LanguageModel"]
+
+
+class PackedText(Protocol):
+    """The arrays of a batch that the model reads, each [R, T]; a batch of pairs will do."""
+
+    @property
+    def target(self) -> Ids: ...
+    @property
+    def label(self) -> Ids: ...
+    @property
+    def target_segment(self) -> Ids: ...
+    @property
+    def target_position(self) -> Ids: ...
+
+
+class LanguageModel(nnx.Module):
+    """The decoder of `config` without a source; trains with `make_step` as the Transformer does."""
+
+    def __init__(self, config: ModelConfig, vocabulary: int, *, rngs: nnx.Rngs) -> None:
+        """As many layers as the decoder has."""
+        self.config = config
+        self.embedding = embedding(vocabulary, config, rngs)
+        self.output = None if config.tied else embedding(vocabulary, config, rngs)
+        layers = config.shape.decoder_layers
+        self.blocks = nnx.List([EncoderBlock(config, rngs=rngs) for _ in range(layers)])
+        self.norm = norm(config, rngs)
+
+    def hidden(self, batch: PackedText, rngs: nnx.Rngs | None) -> Array:
+        """What predicts the labels of a batch: [R, T, W]."""
+        dropout, remat = self.config.dropout, self.config.remat
+        x = embed(self.embedding, batch.target, batch.target_position, dropout, next_key(rngs))
+        segment = batch.target_segment
+        bias = jnp.minimum(segment_bias(segment, segment), causal_bias(segment.shape[1]))
+        for block in self.blocks:
+            x = run(block, x, bias, next_key(rngs), remat=remat)
+        hidden: Array = self.norm(x)
+        return hidden
+
+    def matrix(self) -> Array:
+        """The output projection [V, W]."""
+        return (self.output or self.embedding).embedding[...]
+
+    def logits(self, x: Array) -> Array:
+        """[..., W] -> [..., V], float32."""
+        return (self.output or self.embedding).attend(x).astype(jnp.float32)
+
+
+def create(config: ModelConfig, vocabulary: int, *, seed: int) -> tuple[Graph, Params]:
+    """A freshly initialised language model, split as `transformer.create` does."""
+    graph, state = nnx.split(LanguageModel(config, vocabulary, rngs=nnx.Rngs(seed)), nnx.Param)
+    return graph, nnx.to_pure_dict(state)
+
+
+def log_probability(graph: Graph, params: Params, batch: PackedText) -> tuple[Array, Array]:
+    """Σ log p(y) and the length (with EOS) of each segment: 2 x [R, T], segment i in column i-1."""
+    model = nnx.merge(graph, params)
+    logits = model.logits(model.hidden(batch, None))
+    right = jnp.take_along_axis(logits, jnp.asarray(batch.label)[..., None], axis=-1)[..., 0]
+    return segment_sums(right - jax.nn.logsumexp(logits, axis=-1), batch.target_segment)

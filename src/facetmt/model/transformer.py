@@ -1,0 +1,171 @@
+"""The encoder-decoder Transformer over packed rows, and its one-token step with cached keys and values."""
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from facetmt.model.config import ModelConfig
+from facetmt.model.layers import (
+    MASKED,
+    DecoderBlock,
+    EncoderBlock,
+    Ids,
+    Past,
+    causal_bias,
+    embed,
+    embedding,
+    next_key,
+    norm,
+    position_table,
+    run,
+    segment_bias,
+)
+
+Params = dict[Any, Any]  # nested dicts of float32 arrays, in the module tree's own names
+Graph = nnx.GraphDef["Transformer"]
+
+
+class PackedPairs(Protocol):
+    """The arrays of a batch that the model reads, each [R, S] or [R, T] (`facetmt.data.batch.Batch`)."""
+
+    @property
+    def source(self) -> Ids: ...
+    @property
+    def source_segment(self) -> Ids: ...
+    @property
+    def source_position(self) -> Ids: ...
+    @property
+    def target(self) -> Ids: ...
+    @property
+    def target_segment(self) -> Ids: ...
+    @property
+    def target_position(self) -> Ids: ...
+
+
+class Transformer(nnx.Module):
+    """Vaswani et al. (2017) with pre-norm; no parameter depends on a length."""
+
+    def __init__(
+        self, config: ModelConfig, vocabulary: int, source_vocabulary: int | None = None, *, rngs: nnx.Rngs
+    ) -> None:
+        """`source_vocabulary` None: source and target share one vocabulary and one embedding."""
+        self.config = config
+        self.target_embedding = embedding(vocabulary, config, rngs)
+        joint = source_vocabulary is None
+        self.source_embedding = None if joint else embedding(source_vocabulary or 0, config, rngs)
+        self.output = None if config.tied else embedding(vocabulary, config, rngs)
+        shape = config.shape
+        self.encoder = nnx.List([EncoderBlock(config, rngs=rngs) for _ in range(shape.encoder_layers)])
+        self.encoder_norm = norm(config, rngs)
+        self.decoder = nnx.List([DecoderBlock(config, rngs=rngs) for _ in range(shape.decoder_layers)])
+        self.decoder_norm = norm(config, rngs)
+
+    def hidden(self, batch: PackedPairs, rngs: nnx.Rngs | None) -> Array:
+        """What predicts the labels of a batch: [R, T, W], to be projected by `matrix`."""
+        segment = batch.source_segment
+        memory = self.encode(batch.source, segment, batch.source_position, rngs)
+        target = (batch.target, batch.target_segment, batch.target_position)
+        return self.decode(*target, memory, segment, rngs)
+
+    def encode(self, source: Ids, segment: Ids, position: Ids, rngs: nnx.Rngs | None) -> Array:
+        """Ids, segments and positions [R, S] -> [R, S, W]."""
+        table = self.source_embedding or self.target_embedding
+        x = embed(table, source, position, self.config.dropout, next_key(rngs))
+        bias = segment_bias(segment, segment)
+        for block in self.encoder:
+            x = run(block, x, bias, next_key(rngs), remat=self.config.remat)
+        memory: Array = self.encoder_norm(x)
+        return memory
+
+    def decode(
+        self,
+        target: Ids,
+        segment: Ids,
+        position: Ids,
+        memory: Array,
+        source_segment: Ids,
+        rngs: nnx.Rngs | None,
+    ) -> Array:
+        """Decoder input [R, T] and encoder output [R, S, W] -> [R, T, W]."""
+        x = embed(self.target_embedding, target, position, self.config.dropout, next_key(rngs))
+        bias = jnp.minimum(segment_bias(segment, segment), causal_bias(target.shape[1]))
+        source_bias = segment_bias(segment, source_segment)
+        for block in self.decoder:
+            x = run(block, x, memory, bias, source_bias, next_key(rngs), remat=self.config.remat)
+        hidden: Array = self.decoder_norm(x)
+        return hidden
+
+    def matrix(self) -> Array:
+        """The output projection [V, W]."""
+        return (self.output or self.target_embedding).embedding[...]
+
+    def logits(self, x: Array) -> Array:
+        """[..., W] -> [..., V], float32."""
+        return (self.output or self.target_embedding).attend(x).astype(jnp.float32)
+
+    def start(self, memory: Array, source_segment: Ids, beam: int, length: int) -> "Cache":
+        """An empty cache for `length` steps of `beam` hypotheses a sentence; memory is [B, S, W]."""
+        shape = self.config.shape
+        places = (memory.shape[0], shape.heads, length * beam, shape.width // shape.heads)
+        empty = Past(jnp.zeros(places, memory.dtype), jnp.zeros(places, memory.dtype))
+        return Cache(
+            past=tuple(empty for _ in self.decoder),
+            source=tuple(block.source.cached(memory) for block in self.decoder),
+            source_bias=jnp.where(source_segment[:, None, None, :] > 0, 0.0, MASKED),
+        )
+
+    def advance(self, tokens: Array, cache: "Cache", index: Array, lineage: Array) -> tuple[Array, "Cache"]:
+        """Logits [B, K, V] after `tokens` [B, K], the target's position `index`.
+
+        The cache is never reordered: hypothesis k attends at position t to what slot lineage[b, k, t] wrote.
+        """
+        beam, length = tokens.shape[1], lineage.shape[2]
+        width = self.config.shape.width
+        place = jnp.asarray(position_table(length, width), cache.past[0].keys.dtype)[index]
+        x = self.target_embedding(tokens) * math.sqrt(width) + place
+        mine = lineage[..., None] == jnp.arange(beam)  # [B, K, L, slot]
+        seen = mine & (jnp.arange(length) <= index)[:, None]
+        bias = jnp.where(seen, 0.0, MASKED).reshape(tokens.shape[0], 1, beam, length * beam)
+        past = []
+        for block, old, source in zip(self.decoder, cache.past, cache.source, strict=True):
+            x, new = block.advance(x, old, source, index, bias, cache.source_bias)
+            past.append(new)
+        return self.logits(self.decoder_norm(x)), cache._replace(past=tuple(past))
+
+
+class Cache(NamedTuple):
+    """What the decoder keeps between two positions, a layer each."""
+
+    past: tuple[Past, ...]
+    source: tuple[Past, ...]
+    source_bias: Array  # [B, 1, 1, S]
+
+
+class Model(NamedTuple):
+    """A Transformer split in two: `nnx.merge(graph, params)` inside a traced function gives it back."""
+
+    graph: Graph
+    params: Params
+
+
+def create(config: ModelConfig, vocabulary: int, source_vocabulary: int | None = None, *, seed: int) -> Model:
+    """A freshly initialised model; `source_vocabulary` None means a joint vocabulary."""
+    # not jitted: compiling every initialiser takes longer than running them
+    module = Transformer(config, vocabulary, source_vocabulary, rngs=nnx.Rngs(seed))
+    graph, state = nnx.split(module, nnx.Param)
+    return Model(graph, nnx.to_pure_dict(state))
+
+
+def graph_of(config: ModelConfig, vocabulary: int, source_vocabulary: int | None = None) -> Graph:
+    """The structure alone, without computing a parameter: what a checkpoint is restored into."""
+    module = nnx.eval_shape(lambda: Transformer(config, vocabulary, source_vocabulary, rngs=nnx.Rngs(0)))
+    return nnx.split(module, nnx.Param)[0]
+
+
+def count_parameters(params: Params) -> int:
+    """The number of trained scalars."""
+    return sum(leaf.size for leaf in jax.tree.leaves(params))

@@ -1,0 +1,250 @@
+"""The one schema of a recipe: YAML to frozen dataclasses, overlays, dotted overrides, errors with a line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from facetmt.bandit.config import ScheduleConfig
+from facetmt.data.batch import BatchConfig
+from facetmt.data.corpus import DataConfig
+from facetmt.errors import UserError
+from facetmt.model.config import ModelConfig
+from facetmt.train.config import OptimiserConfig, TrainConfig
+from facetmt.translate.config import DecodeConfig, EvaluateConfig
+
+Key = tuple[str, ...]  # a dotted key, split
+EXTENDS = "extends"
+LOCATIONS: tuple[Key, ...] = (("prepared",), ("data", "root"))  # taken relative to the file that names them
+
+# What may differ when a run is resumed: it changes neither the updates nor the draws.
+HARMLESS: tuple[str, ...] = (
+    "prepared",
+    "data.root",
+    "train.steps",
+    "train.log_every",
+    "train.keep",
+    "train.keep_best",
+    "train.patience",
+    "train.tensorboard",
+    "decode",
+    "evaluate",
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that a run depends on."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    data: DataConfig
+    prepared: str = "prepared"  # folder of the token stores, relative to the recipe
+    seed: int = 1  # of parameters, dropout, data order and pulls
+    batch: BatchConfig = field(default_factory=BatchConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    decode: DecodeConfig = field(default_factory=DecodeConfig)
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, without YAML 1.1's surprise that `no` (Norwegian), `on` and `y` are booleans."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    key: [(tag, pattern) for tag, pattern in rows if tag != "tag:yaml.org,2002:bool" or key in "tTfF"]
+    for key, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a recipe with what it extends, apply `key.key=value` overrides, check everything."""
+    tree, places = _read(path, ())
+    for override in overrides:
+        _override(tree, places, override)
+    return _validate(tree, places, path)
+
+
+def dump_recipe(recipe: Recipe) -> str:
+    """The resolved recipe as YAML that load_recipe reads back to an equal recipe."""
+    return yaml.safe_dump(_plain(asdict(recipe)), sort_keys=False, allow_unicode=True)
+
+
+def differences(old: Recipe, new: Recipe) -> list[str]:
+    """`key: old -> new` for each key that must not change between the two."""
+    before, after = dict(_leaves(asdict(old))), dict(_leaves(asdict(new)))
+    keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+    strict = [key for key in keys if not any(key == h or key.startswith(f"{h}.") for h in HARMLESS)]
+    return [f"{key}: {before.get(key)} -> {after.get(key)}" for key in strict]
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[Key, str]]:
+    """The merged tree of a file and what it extends, and where each key was written."""
+    if path.resolve() in seen:
+        raise UserError(
+            f"{path} extends itself through {' -> '.join(str(p) for p in seen)}; break the circle"
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"there is no recipe {path}; check the path") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read as UTF-8 text: {error}") from error
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        tree = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        raise UserError(_yaml_complaint(path, error)) from None
+    if not isinstance(tree, dict):
+        raise UserError(f"{path} must hold keys and values, such as `data:`; see docs/recipes.md")
+    places = dict(_places(node, path, ()))
+    for location in LOCATIONS:
+        _anchor(tree, location, path)
+    base = tree.pop(EXTENDS, None)
+    if base is None:
+        return tree, places
+    if not isinstance(base, str):
+        raise UserError(f"{places[(EXTENDS,)]}: extends must be the path of another recipe")
+    below, below_places = _read(path.parent / base, (*seen, path.resolve()))
+    return _merged(below, tree), {**below_places, **places}
+
+
+def _yaml_complaint(path: Path, error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    where = f"{path}, line {mark.line + 1}" if mark is not None else str(path)
+    return f"{where}: not a valid recipe ({getattr(error, 'problem', None) or error}); mend the YAML there"
+
+
+def _places(node: yaml.Node, path: Path, key: Key) -> Iterator[tuple[Key, str]]:
+    """(key, "file, line n") for every key below a node; a key written twice is an error."""
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for name, value in node.value:
+            place = f"{path}, line {name.start_mark.line + 1}"
+            if name.value in seen:
+                raise UserError(f"{place}: the key {'.'.join((*key, name.value))} is written twice; keep one")
+            seen.add(name.value)
+            yield (*key, name.value), place
+            yield from _places(value, path, (*key, name.value))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield (*key, str(index)), f"{path}, line {value.start_mark.line + 1}"
+            yield from _places(value, path, (*key, str(index)))
+
+
+def _anchor(tree: dict[str, Any], location: Key, path: Path) -> None:
+    """Make a relative folder absolute, seen from the recipe that names it."""
+    *parents, last = location
+    branch: Any = tree
+    for parent in parents:
+        branch = branch.get(parent) if isinstance(branch, dict) else None
+    if isinstance(branch, dict) and isinstance(branch.get(last), str):
+        branch[last] = str((path.parent / branch[last]).absolute())
+
+
+def _merged(below: Any, above: Any) -> Any:
+    """Mappings are merged key by key; anything else above replaces what is below."""
+    if isinstance(below, dict) and isinstance(above, dict):
+        return {**below, **{key: _merged(below.get(key), value) for key, value in above.items()}}
+    return above
+
+
+def _override(tree: dict[str, Any], places: dict[Key, str], override: str) -> None:
+    name, separator, text = override.partition("=")
+    if not separator or not name:
+        raise UserError(f"--set {override}: write it as key.key=value, such as --set train.steps=1000")
+    *parents, last = key = tuple(name.split("."))
+    branch = tree
+    for parent in parents:
+        branch = branch.setdefault(parent, {})
+        if not isinstance(branch, dict):
+            raise UserError(f"--set {override}: {parent} holds a value, not a section")
+    try:
+        branch[last] = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        raise UserError(f"--set {override}: the value is not valid YAML ({error})") from None
+    places[key] = f"--set {override}"
+    if key in LOCATIONS:
+        _anchor(tree, key, Path("recipe"))  # seen from the current folder, as any path on a command line
+
+
+def _validate(tree: dict[str, Any], places: Mapping[Key, str], path: Path) -> Recipe:
+    try:
+        return TypeAdapter(Recipe).validate_python(
+            {"prepared": str((path.parent / "prepared").absolute()), **tree}
+        )
+    except ValidationError as error:
+        raise UserError(_complaint(error, tree, places, path)) from None
+
+
+def _complaint(error: ValidationError, tree: dict[str, Any], places: Mapping[Key, str], path: Path) -> str:
+    """One sentence on the most specific fault: where it stands, what is wrong, what to do."""
+    faults = [(_written_key(fault["loc"], tree), fault) for fault in error.errors()]
+    key, fault = max(faults, key=lambda item: len(item[0]))
+    known = next((key[:n] for n in range(len(key), 0, -1) if key[:n] in places), ())
+    where = places[known] if known else str(path)
+    name = ".".join(key)
+    if fault["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
+        near = difflib.get_close_matches(key[-1], _keys_at(key[:-1]), n=1)
+        hint = (
+            f"did you mean {'.'.join((*key[:-1], near[0]))}?" if near else "see docs/recipes.md for the keys"
+        )
+        return f"{where}: there is no key {name}; {hint}"
+    if fault["type"] in ("missing", "missing_argument"):
+        return f"{where}: the key {name} is missing; add it (docs/recipes.md)"
+    reason = str(fault["msg"]).removeprefix("Value error, ")
+    given = "" if isinstance(fault["input"], dict) else f", not {fault['input']!r}"
+    return f"{where}: {name}: {reason}{given if 'not' not in reason else ''}"
+
+
+def _written_key(location: Sequence[str | int], tree: Any) -> Key:
+    """pydantic's location without the names of union members that it puts in between."""
+    key: Key = ()
+    for index, part in enumerate(location):
+        inside = part in tree if isinstance(tree, dict) else isinstance(tree, list) and isinstance(part, int)
+        if inside:
+            tree = tree[part]
+        elif index < len(location) - 1 or not isinstance(tree, dict):
+            continue
+        key = (*key, str(part))
+    return key
+
+
+def _keys_at(key: Key) -> list[str]:
+    """The keys that the schema knows at a place."""
+    kind: Any = Recipe
+    for part in key:
+        if is_dataclass(kind):
+            kind = get_type_hints(kind).get(part)
+            options = [
+                option
+                for option in (kind, *get_args(kind))
+                if is_dataclass(option) or get_origin(option) is dict
+            ]
+            kind = options[0] if options else None
+        else:  # the value of a mapping from names
+            kind = get_args(kind)[1] if get_args(kind) else None
+    return [item.name for item in fields(kind)] if is_dataclass(kind) else []
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _leaves(tree: Mapping[str, Any], key: Key = ()) -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, (*key, str(name)))
+        else:
+            yield ".".join((*key, str(name))), value

@@ -1,0 +1,175 @@
+"""The tables of the page: runs, scores, where the batches went, sample translations, recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from facetmt.report.digest import Digest, system_name
+from facetmt.report.markup import Cell, duration, number_cell, panel, row_html, safe, table_html, text_cell
+from facetmt.report.progress import latest, mean_of, share_of, standings
+from facetmt.report.systems import Cell as Score
+from facetmt.report.systems import Scoreboard, scoreboard
+from facetmt.runlog import RECIPE
+
+MOST_LINES = 40_000  # test sentences that the paired test may read for a page: about 20 seconds
+LONGEST = 400  # characters of a sample sentence
+SAMPLES = ((20, 3), (60, 2), (10_000, 1))  # up to so many facets, so many samples each
+
+
+def overview(runs: Sequence[Digest]) -> str:
+    """One row a run."""
+    base = runs[0].name
+    head = ["Run", "System", "Steps", "Wall-clock", "Tokens/s", "Best dev BLEU", "Test BLEU"]
+    head += ["Gain", "Steps to base’s best", "Time to base’s best"] if len(runs) > 1 else []
+    head += ["Padding", "Time on rewards"]
+    rows = []
+    for row in standings(runs):
+        run = row.digest
+        cells = [
+            text_cell(run.name),
+            text_cell(system_name(run.recipe)),
+            number_cell(run.steps, "{:,.0f}"),
+            Cell(duration(run.seconds), run.seconds),
+            number_cell(latest(run, "tokens_per_second"), "{:,.0f}"),
+            Cell(f"{row.dev.bleu:.2f} <span class=std>@ {row.dev.step:,}</span>" if row.dev else "–"),
+            number_cell(row.test),
+        ]
+        if len(runs) > 1:
+            cells += [number_cell(row.gain, "{:+.2f}")]
+            cells += [number_cell(ratio, "{:.0%}") for ratio in (row.step_ratio, row.time_ratio)]
+        cells += [
+            number_cell(mean_of(run, "padding"), "{:.1%}"),
+            number_cell(share_of(run, "reward passes"), "{:.1%}"),
+        ]
+        rows.append(row_html(cells))
+    read = "Each run as far as it came."
+    if len(runs) > 1:
+        read = f"Gain, steps and time are against the first run, {base}; below 100 % is faster than it."
+    return panel("Runs", read, table_html([safe(name) for name in head], rows))
+
+
+def scores(runs: Sequence[Digest]) -> str:
+    """Test BLEU and chrF of every facet and system."""
+    scored = [run.run for run in runs if run.run.scores is not None]
+    if not scored:
+        return panel("Test scores", "No run is scored yet: `facetmt evaluate RUN` does it.", "")
+    boards = [scoreboard(scored, "bleu", MOST_LINES), scoreboard(scored, "chrf", 0)]
+    head = [
+        "Facet",
+        *(
+            f"{safe(system.name)}<br>{name}"
+            for board, name in zip(boards, ("BLEU", "chrF"), strict=True)
+            for system in board.systems
+        ),
+    ]
+    rows = []
+    for place, column in enumerate(boards[0].columns):
+        cells = [
+            score_cell(board.cells[system][place]) for board in boards for system in range(len(board.systems))
+        ]
+        facet = column.name if column.kind == "facet" else None
+        name = {"average": "Average", "group": f"{column.name} (group)"}.get(column.kind, column.name)
+        rows.append(row_html([text_cell(name), *cells], facet, "" if facet else "average"))
+    notes = "".join(f'<p class="foot">{safe(line)}</p>' for line in score_notes(boards))
+    body = table_html(head, rows, sortable=True, tall=len(rows) > 16) + f'<p class="more foot"></p>{notes}'
+    return panel("Test scores", "The best system of each row is bold; click a heading to sort.", body)
+
+
+def score_notes(boards: Sequence[Scoreboard]) -> list[str]:
+    signatures = [f"{name} {board.signature}" for board, name in zip(boards, ("BLEU", "chrF"), strict=True)]
+    return [*boards[0].notes, *signatures]
+
+
+def score_cell(score: Score | None) -> Cell:
+    if score is None:
+        return Cell("–", float("-inf"))
+    body = f"{score.mean:.2f}"
+    body = f"<b>{body}</b>" if score.best else body
+    stars = f"<sup>{score.stars}</sup>" if score.stars else ""
+    std = f' <span class="std">± {score.std:.2f}</span>' if score.std is not None else ""
+    return Cell(body + stars + std, score.mean)
+
+
+def batches(runs: Sequence[Digest]) -> str:
+    """Top sampled facets of each run (paper, table 8), switched with the run."""
+    panels = "".join(
+        f'<div data-run-panel="{place}">{batch_table(run)}</div>' for place, run in enumerate(runs)
+    )
+    read = "How much of the training each facet got, next to what it brought: the most sampled first."
+    return panel("Facets", read, f'{panels}<p class="more foot"></p>', of_run=len(runs) > 1)
+
+
+def batch_table(run: Digest) -> str:
+    if run.share is None:
+        return '<p class="absent" style="display:block">Nothing is logged yet.</p>'
+    head = [
+        "Facet",
+        "Training pairs",
+        "Share of batches",
+        "× proportional",
+        "Epochs",
+        "Mean reward",
+        "Test BLEU",
+    ]
+    tested = (run.run.scores or {}).get("facets", {})
+    rows = []
+    for place in (-run.share).argsort(kind="stable").tolist():
+        name, share = run.facets[place], float(run.share[place])
+        size = None if run.sizes is None else float(run.sizes[place])
+        proportional = None if run.sizes is None else share / float(run.sizes[place] / run.sizes.sum())
+        cells = [
+            text_cell(name),
+            number_cell(size, "{:,.0f}"),
+            number_cell(share, "{:.1%}"),
+            number_cell(proportional, "{:.2f}"),
+            number_cell(None if run.epochs is None else float(run.epochs[place]), "{:.2f}"),
+            number_cell(None if run.rewards is None else float(run.rewards.mean_scaled[place]), "{:+.3f}"),
+            number_cell(tested.get(name, {}).get("bleu")),
+        ]
+        rows.append(row_html(cells, name))
+    return table_html(head, rows, sortable=True, tall=len(rows) > 16)
+
+
+def samples(runs: Sequence[Digest], facets: Sequence[str]) -> str:
+    """The same test sentences by every run, evenly spaced through the test set: nobody picked them."""
+    count = next(count for limit, count in SAMPLES if len(facets) <= limit or limit == SAMPLES[-1][0])
+    blocks = [
+        block for place, name in enumerate(facets) if (block := facet_samples(runs, name, count, place == 0))
+    ]
+    if not blocks:
+        return ""
+    read = "Evenly spaced sentences of each test set; nobody picked them."
+    return panel("Sample translations", read, "".join(blocks))
+
+
+def facet_samples(runs: Sequence[Digest], facet: str, count: int, opened: bool) -> str:
+    translated = [(run.name, run.run.few_translations(facet, count)) for run in runs]
+    known = [(name, rows) for name, rows in translated if rows]
+    if not known:
+        return ""
+    items = []
+    for place, row in enumerate(known[0][1]):
+        outputs = [
+            (name, rows[place]["hypothesis"], "")
+            for name, rows in known
+            if place < len(rows) and rows[place]["source"] == row["source"]
+        ]
+        lines = [("Source", row["source"], ""), ("Reference", row["reference"], "reference"), *outputs]
+        items.append(f'<dl class="sample">{"".join(sample_line(*line) for line in lines)}</dl>')
+    state = " open" if opened else ""
+    return f'<details data-facet="{safe(facet)}"{state}><summary>{safe(facet)}</summary>{"".join(items)}</details>'
+
+
+def sample_line(label: str, text: str, style: str) -> str:
+    short = text if len(text) <= LONGEST else text[:LONGEST] + " …"
+    look = f' class="{style}"' if style else ""
+    return f'<dt>{safe(label)}</dt><dd dir="auto"{look}>{safe(short)}</dd>'
+
+
+def recipes(runs: Sequence[Digest]) -> str:
+    """The resolved recipes as they are in the run directories."""
+    blocks = []
+    for run in runs:
+        text = (run.run.directory / RECIPE).read_text(encoding="utf-8")
+        blocks.append(f"<details><summary>{safe(run.name)}</summary><pre>{safe(text)}</pre></details>")
+    return panel("Recipes", "All that each run depended on, with every default written out.", "".join(blocks))

@@ -1,0 +1,178 @@
+"""The paper's tables of scores, for a terminal, Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from facetmt.errors import UserError
+from facetmt.report.systems import WIDE, Cell, Column, Metric, Scoreboard, scoreboard
+from facetmt.runlog import Run
+
+Format = Literal["terminal", "markdown", "latex", "csv"]
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
+    character: f"\\{character}" for character in "&%$#_{}"
+}
+
+
+def compare(runs: Sequence[Path], format: Format = "terminal", metric: Metric = "bleu") -> str:
+    """Test scores of the runs in the paper's layout: the average first, the best in bold, chance tested for."""
+    if format not in FORMATS:
+        raise UserError(f"there is no table format {format}; choose one of {', '.join(FORMATS)}")
+    opened = [Run(Path(run)) for run in runs]
+    if not opened:
+        raise UserError("name at least one run directory to compare")
+    return FORMATS[format](scoreboard(opened, metric), known_sizes(opened))
+
+
+def known_sizes(runs: Sequence[Run]) -> dict[str, int]:
+    """Training pairs of each facet, where a run knows them."""
+    return {name: int(row["train"]) for run in reversed(runs) for name, row in run.facet_table.items()}
+
+
+def size_of(column: Column, sizes: dict[str, int]) -> str:
+    """In thousands, as the paper's table 3 has it; the average column has the mean."""
+    if column.kind == "average" and sizes:
+        return f"{sum(sizes.values()) / len(sizes) / 1000:.1f}"
+    return f"{sizes[column.name] / 1000:.1f}" if column.kind == "facet" and column.name in sizes else ""
+
+
+def grid(
+    board: Scoreboard,
+    sizes: dict[str, int],
+    plain: Callable[[str], str],
+    show: Callable[[Cell], str],
+) -> list[list[str]]:
+    """The table as text, its heading first; with many columns turned so that facets are rows."""
+    rows = [["", "", *(plain(column.name) for column in board.columns)]]
+    if sizes:
+        rows.append(["", "Size (k)", *(size_of(column, sizes) for column in board.columns)])
+    kind = ""
+    for system, cells in zip(board.systems, board.cells, strict=True):
+        shown = plain(system.kind) if system.kind != kind else ""
+        kind = system.kind
+        rows.append([shown, plain(system.name), *("–" if cell is None else show(cell) for cell in cells)])
+    if len(board.columns) <= WIDE:
+        return rows
+    turned = [list(column) for column in zip(*rows, strict=True)][1:]  # the kinds of systems fall away
+    turned[0][0] = ""
+    return turned
+
+
+def decimals(cell: Cell) -> str:
+    return f"{cell.mean:.2f}" if cell.std is None else f"{cell.mean:.2f} ± {cell.std:.2f}"
+
+
+def foot(board: Scoreboard) -> list[str]:
+    name = {"bleu": "BLEU", "chrf": "chrF"}[board.metric]
+    return [*board.notes, f"{name}: {board.signature}"]
+
+
+def terminal(board: Scoreboard, sizes: dict[str, int]) -> str:
+    """For people who look; colours only where the output is a terminal."""
+
+    def show(cell: Cell) -> str:
+        body = decimals(cell) + cell.stars
+        return f"[bold]{body}[/bold]" if cell.best else body
+
+    head, *rows = grid(board, sizes, escape, show)
+    table = Table(*head, header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    labels = 2 if len(board.columns) <= WIDE else 1
+    for place, column in enumerate(table.columns):
+        column.justify = "left" if place < labels else "right"
+        column.no_wrap = True
+    for row in rows:
+        table.add_row(*row)
+    live = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if live else 400
+    buffer = io.StringIO()
+    console = Console(file=buffer, force_terminal=live, width=width, highlight=False)
+    console.print(table)
+    for line in foot(board):
+        console.print(escape(line), style="dim", soft_wrap=True)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+def markdown(board: Scoreboard, sizes: dict[str, int]) -> str:
+    def show(cell: Cell) -> str:
+        stars = cell.stars.replace("*", "\\*")
+        return f"**{decimals(cell)}**{stars}" if cell.best else decimals(cell) + stars
+
+    head, *rows = grid(board, sizes, markdown_text, show)
+    labels = 2 if len(board.columns) <= WIDE else 1
+    rule = ["---"] * labels + ["---:"] * (len(head) - labels)
+    lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *rows)]
+    return "\n".join([*lines, "", *("- " + line.replace("*", "\\*") for line in foot(board)), ""])
+
+
+def markdown_text(text: str) -> str:
+    """A user's text inside a cell of a Markdown table."""
+    for character in "\\`*_[]<>|":
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+def latex(board: Scoreboard, sizes: dict[str, int]) -> str:
+    """Needs the package booktabs; the notes are comments."""
+
+    def show(cell: Cell) -> str:
+        body = f"{cell.mean:.2f}"
+        body = f"\\textbf{{{body}}}" if cell.best else body
+        stars = f"$^{{{cell.stars}}}$" if cell.stars else ""
+        return body + stars + ("" if cell.std is None else f" {{\\scriptsize $\\pm$ {cell.std:.2f}}}")
+
+    head, *rows = grid(board, sizes, latex_text, show)
+    wide = len(board.columns) > WIDE
+    spec = "l|" + "c" * (len(head) - 1) if wide else "ll|c|" + "c" * (len(head) - 3)
+    lines = [f"% {line}" for line in foot(board)]
+    lines += [f"\\begin{{tabular}}{{{spec}}}", "\\toprule"]
+    lines.append(" & ".join(f"\\textbf{{{name}}}" if name else "" for name in head) + r" \\")
+    for number, row in enumerate(rows):
+        first = not wide and row[0] != ""
+        if number == 0 or first:
+            lines.append("\\midrule")
+        lines.append(" & ".join(row).replace("–", "--") + r" \\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def latex_text(text: str) -> str:
+    return "".join(LATEX.get(character, character) for character in text)
+
+
+def csv_table(board: Scoreboard, sizes: dict[str, int]) -> str:
+    """For programs: one row a system and column, full precision."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("system", "kind", "seeds", "column", "name", "metric", "mean", "std", "best", "mark"))
+    for system, cells in zip(board.systems, board.cells, strict=True):
+        for column, cell in zip(board.columns, cells, strict=True):
+            if cell is not None:
+                std = "" if cell.std is None else f"{cell.std:.4f}"
+                row = (
+                    column.kind,
+                    column.name,
+                    board.metric,
+                    f"{cell.mean:.4f}",
+                    std,
+                    int(cell.best),
+                    cell.stars,
+                )
+                writer.writerow((system.name, system.kind, len(system.runs), *row))
+    return buffer.getvalue()
+
+
+FORMATS: dict[str, Callable[[Scoreboard, dict[str, int]], str]] = {
+    "terminal": terminal,
+    "markdown": markdown,
+    "latex": latex,
+    "csv": csv_table,
+}

@@ -1,0 +1,143 @@
+"""Checkpoints: arrays (orbax) and host state (JSON) in one folder, whole and hashed, or not there at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import orbax.checkpoint as ocp
+
+from facetmt.errors import UserError
+
+FORMAT = 1
+ARRAYS, HOST, MANIFEST = "arrays", "host.json", "manifest.json"
+
+
+class DamagedCheckpoint(UserError):
+    """A checkpoint that does not match its manifest; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A finished checkpoint on disk."""
+
+    path: Path
+    step: int
+
+    def host(self) -> dict[str, Any]:
+        """The host state: scheduler, samplers, log offsets, best score."""
+        state: dict[str, Any] = json.loads((self.path / HOST).read_text(encoding="utf-8"))
+        return state
+
+    def arrays(self, like: Any) -> Any:
+        """The arrays, in the structure, types and shardings of `like`."""
+        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
+        with ocp.StandardCheckpointer() as reader:
+            return reader.restore((self.path / ARRAYS).absolute(), abstract)
+
+
+def save(directory: Path, step: int, arrays: Any, host: dict[str, Any]) -> Checkpoint:
+    """Write beside, hash, flush to disk, then rename: a checkpoint of that name is always whole."""
+    final, partial = directory / f"step-{step:09d}", directory / f".partial-{step:09d}"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        with ocp.StandardCheckpointer() as writer:
+            writer.save((partial / ARRAYS).absolute(), arrays)
+        (partial / HOST).write_text(json.dumps(host), encoding="utf-8")
+        files = {name: digest(partial / name) for name in relative_files(partial)}
+        manifest = {"format": FORMAT, "step": step, "files": files}
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        flush_tree(partial)
+        if final.exists():
+            shutil.rmtree(final)
+        partial.rename(final)
+        flush(directory)
+    except Exception as error:  # orbax raises many kinds; none may pass for a saved checkpoint
+        raise UserError(
+            f"could not save the checkpoint of step {step} in {directory} ({error}); earlier checkpoints are "
+            "intact: make room or mend the permissions, then continue with --resume"
+        ) from error
+    return Checkpoint(final, step)
+
+
+def finished(directory: Path) -> list[Checkpoint]:
+    """All finished checkpoints, oldest first."""
+    found = [path for path in directory.glob("step-*") if path.is_dir() and path.name[5:].isdigit()]
+    return [Checkpoint(path, int(path.name[5:])) for path in sorted(found)]
+
+
+def newest_whole(directory: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that matches its manifest, and a sentence on each newer one that does not."""
+    complaints = []
+    for checkpoint in reversed(finished(directory)):
+        try:
+            verify(checkpoint)
+        except DamagedCheckpoint as damage:
+            complaints.append(str(damage))
+        else:
+            return checkpoint, complaints
+    return None, complaints
+
+
+def verify(checkpoint: Checkpoint) -> None:
+    """Compare every file with the manifest's hash: array stores would read a flipped bit back silently."""
+    path = checkpoint.path
+    for entry in path.rglob("*"):
+        if entry.is_symlink():
+            raise DamagedCheckpoint(f"{entry} is a symbolic link; checkpoints hold plain files only")
+    try:
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        files, layout = dict(manifest["files"]), manifest["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedCheckpoint(f"{path / MANIFEST} is missing or damaged ({error})") from error
+    if layout != FORMAT:
+        raise DamagedCheckpoint(f"{path} has checkpoint format {layout}; this version reads format {FORMAT}")
+    for name, expected in files.items():
+        try:
+            actual = digest(path / name)
+        except OSError as error:
+            raise DamagedCheckpoint(f"{path / name} cannot be read ({error.strerror})") from error
+        if actual != expected:
+            raise DamagedCheckpoint(f"{path / name} is damaged: its content does not match {MANIFEST}")
+    if HOST not in files or not any(name.startswith(f"{ARRAYS}/") for name in files):
+        raise DamagedCheckpoint(f"{path / MANIFEST} does not list both the arrays and {HOST}")
+
+
+def prune(directory: Path, keep: int, wanted: set[int]) -> None:
+    """Delete all but the newest `keep` checkpoints and those of the `wanted` steps."""
+    for checkpoint in finished(directory)[:-keep]:
+        if checkpoint.step not in wanted:
+            shutil.rmtree(checkpoint.path)
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def relative_files(root: Path) -> Iterator[str]:
+    for path in sorted(root.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(root).as_posix()
+
+
+def flush_tree(root: Path) -> None:
+    for path in [*root.rglob("*"), root]:
+        flush(path)
+
+
+def flush(path: Path) -> None:
+    """Force a file's content, or a folder's entries, onto the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

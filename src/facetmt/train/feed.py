@@ -1,0 +1,79 @@
+"""The input pipeline: the next batch of every arm is drawn ahead, before the arm is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from facetmt.data.batch import Batch
+from facetmt.data.sampler import Sampler
+from facetmt.data.stream import Cursor
+
+Place = Callable[[Batch], Any]  # host batch -> device arrays
+
+
+class Feed:
+    """One batch of each stream waits in memory; taking it sets a thread to draw the next.
+
+    The sampler's state counts only what was taken, so resuming is exact however far ahead the thread was.
+    """
+
+    def __init__(self, sampler: Sampler, place: Place, accumulate: int = 1) -> None:
+        self._sampler = sampler
+        self._place = place
+        self._accumulate = accumulate
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="feed")
+        self._ahead: dict[int, Future[tuple[Any, int, Cursor]]] = {}
+
+    def start(self) -> None:
+        """Begin to draw for every stream; the sampler must not be restored after this."""
+        for stream in range(len(self._sampler.names)):
+            self._order(stream)
+
+    def take(self, stream: int) -> tuple[Any, int]:
+        """The stream's next batch on the device, and its non-padding tokens on both sides."""
+        batch, tokens, cursor = self._ahead.pop(stream).result()
+        self._sampler.commit(cursor, stream)
+        self._order(stream)
+        return batch, tokens
+
+    def close(self) -> None:
+        """Stop drawing; what is under way is thrown away."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _order(self, stream: int) -> None:
+        self._ahead[stream] = self._thread.submit(self._draw, stream, self._sampler.cursor(stream))
+
+    def _draw(self, stream: int, cursor: Cursor) -> tuple[Any, int, Cursor]:
+        parts: list[Batch] = []
+        for _ in range(self._accumulate):
+            batch, cursor = self._sampler.draw(cursor, stream)
+            parts.append(batch)
+        tokens = sum(int((b.source_segment > 0).sum() + (b.target_segment > 0).sum()) for b in parts)
+        whole = parts[0] if self._accumulate == 1 else Batch(*map(np.stack, zip(*parts, strict=True)))
+        return self._place(whole), tokens, cursor
+
+
+class HeldBatch:
+    """A random dev batch that is held for some steps; its state is the sampler's cursor before it."""
+
+    def __init__(self, sampler: Sampler, place: Place, hold: int) -> None:
+        self._sampler, self._place, self._hold = sampler, place, hold
+        self._held: tuple[Any, Cursor] | None = None  # the batch, and the cursor after it
+
+    def get(self, step: int) -> tuple[Any, bool]:
+        """The batch of this step, and whether it is a new one."""
+        fresh = step % self._hold == 0
+        if fresh and step > 0:
+            self._sampler.commit(self._current()[1])
+            self._held = None
+        return self._current()[0], fresh
+
+    def _current(self) -> tuple[Any, Cursor]:
+        if self._held is None:
+            batch, after = self._sampler.draw(self._sampler.cursor())
+            self._held = self._place(batch), after
+        return self._held

@@ -1,0 +1,79 @@
+"""The model of a run, for translating: the best checkpoint by dev BLEU, or the mean of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from facetmt.data.codec import Codec, open_codec
+from facetmt.errors import UserError
+from facetmt.model import transformer
+from facetmt.recipe import Recipe, differences, load_recipe
+from facetmt.runlog import CHECKPOINTS, RECIPE, Run
+from facetmt.train import checkpoint
+from facetmt.train.session import VOCABULARY, vocabulary_sizes
+from facetmt.train.state import create_state
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What translating needs of a run."""
+
+    recipe: Recipe
+    codec: Codec
+    graph: transformer.Graph
+    params: transformer.Params
+    steps: tuple[int, ...]  # of the checkpoints that the parameters come from
+
+
+def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:
+    """The run's best parameters, or the mean over its `decode.average` best checkpoints."""
+    Run(directory)  # says so if it is none
+    recipe = load_recipe(directory / RECIPE, overrides)
+    if changed := differences(load_recipe(directory / RECIPE), recipe):
+        raise UserError(f"--set may not change what the model was trained with ({'; '.join(changed)})")
+    codec = open_codec(directory / VOCABULARY)
+    sizes = vocabulary_sizes(codec.vocabulary)
+    graph = transformer.graph_of(recipe.model, *sizes)
+    chosen = choose(directory / CHECKPOINTS, recipe.decode.average)
+    like = abstract_state(recipe, sizes)
+    params = chosen[0].arrays(like).params
+    for other in chosen[1:]:
+        params = jax.tree.map(jnp.add, params, other.arrays(like).params)
+    params = jax.tree.map(lambda leaf: leaf / len(chosen), params) if len(chosen) > 1 else params
+    return TrainedModel(recipe, codec, graph, params, tuple(one.step for one in chosen))
+
+
+def choose(directory: Path, count: int) -> list[checkpoint.Checkpoint]:
+    """Whole checkpoints: the best by dev BLEU first, then, where validations lack, the newest."""
+    newest, complaints = checkpoint.newest_whole(directory)
+    if newest is None:
+        reason = "; ".join(complaints) or "train it first"
+        raise UserError(f"{directory} holds no whole checkpoint: {reason}")
+    here = {one.step: one for one in checkpoint.finished(directory)}
+    ranked = [here[step] for _, step in newest.host()["tally"]["best"] if step in here]
+    ranked = ranked or [newest]
+    if len(ranked) < count:
+        raise UserError(
+            f"{directory} keeps {len(ranked)} of the best checkpoints, too few to average {count}; "
+            "train with a larger train.keep_best, or lower decode.average"
+        )
+    for one in ranked[:count]:
+        checkpoint.verify(one)
+    return ranked[:count]
+
+
+def abstract_state(recipe: Recipe, sizes: tuple[int, int | None]) -> Any:
+    """The structure that a checkpoint of the run is read into."""
+
+    def state() -> Any:
+        model = transformer.create(recipe.model, *sizes, seed=0)
+        return create_state(model.params)
+
+    device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    return jax.tree.map(lambda leaf: leaf.update(sharding=device), jax.eval_shape(state))

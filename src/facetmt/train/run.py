@@ -1,0 +1,60 @@
+"""From a recipe to a trained run: prepare what is not prepared, open the session, loop."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from facetmt.data.prepare import Prepared, prepare
+from facetmt.recipe import Recipe
+from facetmt.train.display import prepare_progress, watch
+from facetmt.train.interrupt import Interrupt
+from facetmt.train.loop import Loop
+from facetmt.train.session import Session, check_directory, open_session
+
+FACETS = "facets.json"  # name -> languages and sizes, for reports
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training ended."""
+
+    finished: bool  # False: a signal stopped it, everything is saved
+    step: int
+    best: tuple[float, int] | None  # dev BLEU and its step
+    seconds: float
+
+
+def train(recipe: Recipe, directory: Path, *, resume: bool = False) -> Outcome:
+    """Train to the last step, or to a signal."""
+    check_directory(recipe, directory, resume)
+    with prepare_progress() as progress:
+        prepared = prepare(recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=progress)
+    session = open_session(recipe, directory, prepared, resume)
+    write_facets(prepared, directory)
+    watchers = watch(directory, recipe.train.steps, session.tally.step, recipe.train.tensorboard)
+    try:
+        for note in session.notes:
+            watchers[0].say(note)
+        with Interrupt() as interrupt:
+            finished = Loop(session, watchers, interrupt).run()
+    finally:
+        session.log.close()
+        for watcher in watchers:
+            watcher.close()
+    return outcome(session, finished)
+
+
+def outcome(session: Session, finished: bool) -> Outcome:
+    tally = session.tally
+    return Outcome(finished, tally.step, tally.best[0] if tally.best else None, tally.seconds)
+
+
+def write_facets(prepared: Prepared, directory: Path) -> None:
+    sizes = [len(store) for store in prepared.stores("train")]
+    table = {
+        facet.name: {"source": facet.source_language, "target": facet.target_language, "train": size}
+        for facet, size in zip(prepared.facets, sizes, strict=True)
+    }
+    (directory / FACETS).write_text(json.dumps(table, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -1,0 +1,107 @@
+"""What a run counts: steps, time, scores so far. All of it is in the checkpoint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from facetmt.bandit import Pull
+from facetmt.train.step import Metrics
+
+Pending = tuple[int, Pull, Any]  # step, pull, and its Metrics or the device array that will be
+
+
+@dataclass
+class Tally:
+    """Where the run stands."""
+
+    step: int = 0
+    validated: int = 0  # step of the last validation
+    saved: int = -1  # step of the last checkpoint
+    stale: int = 0  # validations since the best one
+    best: list[tuple[float, int]] = field(default_factory=list)  # (dev BLEU, step), best first
+    seconds: float = 0.0  # wall-clock of all sessions of the run
+    spent: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("train", "input", "validate", "save"), 0.0)
+    )
+    pending: list[Pending] = field(default_factory=list)  # steps whose reward is not fed back yet
+
+    def rank(self, score: float, keep: int) -> bool:
+        """Take a validation's score; True if it is the best so far (the earlier of equals stays best)."""
+        ranked = sorted([*self.best, (score, self.step)], key=lambda pair: (-pair[0], pair[1]))
+        self.best = ranked[:keep]
+        improved = self.best[0][1] == self.step
+        self.stale = 0 if improved else self.stale + 1
+        return improved
+
+    def state(self) -> dict[str, Any]:
+        pending = [
+            [step, pull.arm, pull.prob, metrics._replace(dev_loss=[], dev_tokens=[])._asdict()]
+            for step, pull, metrics in self.pending
+        ]
+        return {**vars(self), "pending": pending}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Tally:
+        pending = [
+            (int(step), Pull(int(arm), float(prob)), Metrics(**metrics))
+            for step, arm, prob, metrics in state["pending"]
+        ]
+        best = [(float(score), int(step)) for score, step in state["best"]]
+        return cls(**{**state, "pending": pending, "best": best})
+
+
+class Clock:
+    """Wall-clock of the run across sessions, and what it was spent on."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._offset = tally.seconds - time.perf_counter()
+
+    def seconds(self) -> float:
+        return time.perf_counter() + self._offset
+
+    @contextmanager
+    def spend(self, kind: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._tally.spent[kind] += time.perf_counter() - start
+
+
+class Window:
+    """Means since the last log point."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally, self._start = tally, tally.spent["train"]
+        self._loss = self._tokens = 0.0
+        self._filled = self._room = 0
+        self._last: Metrics | None = None
+
+    def add_batch(self, filled: int, batch: Any) -> None:
+        """`filled` tokens of the batch's room on both sides are not padding."""
+        self._filled += filled
+        self._room += batch.source.size + batch.target.size
+
+    def add_metrics(self, metrics: Metrics) -> None:
+        if metrics.finite:
+            self._loss += metrics.loss * metrics.tokens
+            self._tokens += metrics.tokens
+        self._last = metrics
+
+    def summary(self) -> dict[str, Any]:
+        """Loss a token, target tokens a second, rate, gradient norm, share of padding."""
+        elapsed = max(self._tally.spent["train"] - self._start, 1e-9)
+        last = self._last
+        return {
+            "loss": self._loss / self._tokens if self._tokens else None,
+            "tokens_per_second": round(self._tokens / elapsed, 1),
+            "lr": last.learning_rate if last else None,
+            "gradient_norm": last.gradient_norm if last else None,
+            "padding": round(1 - self._filled / self._room, 4) if self._room else None,
+            "skipped_in_row": last.skipped_in_row if last else 0,
+        }

@@ -1,0 +1,197 @@
+"""Beam search over any next-token function, jitted, with static shapes and an exact early exit."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from facetmt.data.batch import BOS, EOS, PAD
+from facetmt.model.layers import Ids
+from facetmt.model.transformer import Graph, Params
+
+C = TypeVar("C")
+
+# (tokens [B, K], cache, time, lineage [B, K, L]) -> (logits [B, K, V], cache). Slots of the cache are never
+# moved: what hypothesis k knows of position t <= time was written by slot lineage[b, k, t].
+NextToken = Callable[[Array, C, Array, Array], tuple[Array, C]]
+
+
+class Hypotheses(NamedTuple):
+    """The N best translations of B sentences, best first; absent ones have score -inf."""
+
+    ids: Array  # [B, N, L] int32, ends with EOS, then PAD
+    length: Array  # [B, N] int32, with EOS
+    log_probability: Array  # [B, N] float32: sum over the tokens, EOS included
+    score: Array  # [B, N] float32: log_probability / ((5 + length)/6)^alpha
+
+
+class Beam(NamedTuple):
+    """The search between two steps; a dead slot has total -inf."""
+
+    time: Array  # the position that the next step fills
+    tokens: Array  # [B, K] the last token of each live hypothesis
+    totals: Array  # [B, K] its log-probability
+    ids: Array  # [B, K, L] its tokens
+    lineage: Array  # [B, K, L] the slots that wrote its cache
+    closed: Array  # [B] the number of finished hypotheses
+    finished: Array  # [B, K] their log-probabilities, -inf where there is none yet
+    finished_length: Array  # [B, K]
+    finished_ids: Array  # [B, K, L]
+
+
+def length_penalty(length: Array, alpha: float) -> Array:
+    """((5 + length)/6)^alpha (Wu et al., 2016)."""
+    return ((5.0 + length) / 6.0) ** alpha
+
+
+def beam_search(
+    next_token: NextToken[C],
+    cache: C,
+    limit: Array,
+    *,
+    beam: int,
+    max_length: int,
+    alpha: float,
+    n_best: int = 1,
+    forbidden: Array | None = None,
+) -> Hypotheses:
+    """The n best of a beam that narrows by each finished hypothesis; 1 is greedy search.
+
+    `limit` [B] is the longest output of each sentence, EOS included, at most `max_length`; its last token
+    is EOS by force. `forbidden` [V] marks ids that are never emitted; it does not renormalise the rest.
+    """
+    limit = jnp.clip(limit, 1, max_length)
+
+    def unfinished(carry: tuple[Beam, C]) -> Array:
+        return (carry[0].time < max_length) & jnp.any(carry[0].totals > -jnp.inf)
+
+    def extend(carry: tuple[Beam, C]) -> tuple[Beam, C]:
+        search, cache = carry
+        logits, cache = next_token(search.tokens, cache, search.time, search.lineage)
+        ends = search.time + 1 >= limit
+        totals, parent, token = best_extensions(search.totals, logits, ends, forbidden)
+        search = stop_hopeless(advance(search, totals, parent, token), limit, alpha, n_best)
+        return search, cache
+
+    first = start(limit.shape[0], beam, max_length)
+    search, _ = jax.lax.while_loop(unfinished, extend, (first, cache))
+    return ranked(search, alpha, n_best)
+
+
+def start(sentences: int, beam: int, length: int) -> Beam:
+    """One live hypothesis a sentence, which is empty."""
+    shape = (sentences, beam)
+    nothing = jnp.full(shape, -jnp.inf)
+    slots = jnp.broadcast_to(jnp.arange(beam, dtype=jnp.int32)[None, :, None], (*shape, length))
+    return Beam(
+        time=jnp.zeros((), jnp.int32),
+        tokens=jnp.full(shape, BOS, jnp.int32),
+        totals=nothing.at[:, 0].set(0.0),
+        ids=jnp.full((*shape, length), PAD, jnp.int32),
+        lineage=slots,
+        closed=jnp.zeros((sentences,), jnp.int32),
+        finished=nothing,
+        finished_length=jnp.zeros(shape, jnp.int32),
+        finished_ids=jnp.full((*shape, length), PAD, jnp.int32),
+    )
+
+
+def best_extensions(
+    totals: Array, logits: Array, ends: Array, forbidden: Array | None
+) -> tuple[Array, Array, Array]:
+    """The K best of all K·V extensions: their totals, parents and tokens, each [B, K], best first."""
+    sentences, beam, vocabulary = logits.shape
+    allowed = jnp.ones((vocabulary,), bool) if forbidden is None else ~forbidden
+    is_eos = jnp.arange(vocabulary) == EOS
+    allowed = jnp.where(ends[:, None, None], is_eos, allowed)  # [B, 1, V]
+    sums = jax.nn.logsumexp(logits, axis=-1, keepdims=True)
+    masked = jnp.where(allowed, logits, -jnp.inf)
+    # the K best of each hypothesis hold the K best of all: two small selections rather than one large
+    best, token = jax.lax.top_k(masked, min(beam, vocabulary))  # [B, K, K]
+    candidates = (best - sums + totals[..., None]).reshape(sentences, -1)
+    values, chosen = jax.lax.top_k(candidates, beam)
+    token = jnp.take_along_axis(token.reshape(sentences, -1), chosen, axis=1)
+    return values, chosen // best.shape[2], token
+
+
+def advance(search: Beam, totals: Array, parent: Array, token: Array) -> Beam:
+    """Take the extensions for which there is room; those that end are finished and give up their slot."""
+    sentences, beam = totals.shape
+    time = search.time
+    slots = jnp.arange(beam)
+    taken = (slots < beam - search.closed[:, None]) & (totals > -jnp.inf)
+    ended = taken & (token == EOS)
+    history = jnp.take_along_axis(search.ids, parent[..., None], axis=1).at[:, :, time].set(token)
+    lineage = jnp.take_along_axis(search.lineage, parent[..., None], axis=1)
+    # the next position of hypothesis k will be written by slot k
+    lineage = jnp.where(jnp.arange(lineage.shape[2]) > time, slots[:, None], lineage)
+    place = jnp.where(ended, search.closed[:, None] + jnp.cumsum(ended, axis=1) - 1, beam)
+    row = jnp.arange(sentences)[:, None]
+    return Beam(
+        time=time + 1,
+        tokens=token,
+        totals=jnp.where(taken & ~ended, totals, -jnp.inf),
+        ids=history,
+        lineage=lineage,
+        closed=search.closed + jnp.sum(ended, axis=1),
+        finished=search.finished.at[row, place].set(totals, mode="drop"),
+        finished_length=search.finished_length.at[row, place].set(time + 1, mode="drop"),
+        finished_ids=search.finished_ids.at[row, place].set(history, mode="drop"),
+    )
+
+
+def stop_hopeless(search: Beam, limit: Array, alpha: float, n_best: int) -> Beam:
+    """Give up a sentence when no live hypothesis can still enter its n best: Σ log p only falls."""
+    score = search.finished / length_penalty(search.finished_length, alpha)
+    worst_wanted = jax.lax.top_k(score, n_best)[0][:, -1]
+    bound = jnp.max(search.totals, axis=1) / length_penalty(limit, alpha)
+    hopeless = worst_wanted >= bound
+    return search._replace(totals=jnp.where(hopeless[:, None], -jnp.inf, search.totals))
+
+
+def ranked(search: Beam, alpha: float, n_best: int) -> Hypotheses:
+    """The finished hypotheses, best normalised score first."""
+    scores = search.finished / length_penalty(search.finished_length, alpha)
+    score, order = jax.lax.top_k(scores, n_best)
+    return Hypotheses(
+        ids=jnp.take_along_axis(search.finished_ids, order[..., None], axis=1),
+        length=jnp.take_along_axis(search.finished_length, order, axis=1),
+        log_probability=jnp.take_along_axis(search.finished, order, axis=1),
+        score=score,
+    )
+
+
+@partial(jax.jit, static_argnames=("graph", "beam", "max_length", "alpha", "n_best"))
+def translate(
+    graph: Graph,
+    params: Params,
+    source: Ids,
+    limit: Ids,
+    *,
+    beam: int,
+    max_length: int,
+    alpha: float,
+    n_best: int = 1,
+    forbidden: Array | None = None,
+) -> Hypotheses:
+    """Translate source ids [B, S] (tags, words, EOS, then PAD), one sentence a row."""
+    model = nnx.merge(graph, params)
+    source = jnp.asarray(source)
+    segment = (source != PAD).astype(jnp.int32)
+    position = jnp.broadcast_to(jnp.arange(source.shape[1]), source.shape)
+    memory = model.encode(source, segment, position, None)
+    cache = model.start(memory, segment, beam, max_length)
+    return beam_search(
+        model.advance,
+        cache,
+        jnp.asarray(limit),
+        beam=beam,
+        max_length=max_length,
+        alpha=alpha,
+        n_best=n_best,
+        forbidden=forbidden,
+    )

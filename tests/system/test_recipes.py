@@ -1,0 +1,175 @@
+"""The paper's tasks, small: generated text in the published layouts, a recipe of each kind, twenty steps, scores."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from facetmt.commands import evaluate_run
+from facetmt.recipe import load_recipe
+from facetmt.train.run import train
+
+RECIPES = Path(__file__).parents[2] / "recipes"
+TINY = [
+    "data.vocab.size=100",
+    "data.vocab.sample=4000",
+    "data.max_length=24",
+    "data.dev_pairs=4",
+    "batch.rows=4",
+    "batch.length=32",
+    "batch.sentences=8",
+    "model.preset=tiny",
+    "model.width=32",
+    "model.mlp=64",
+    "model.heads=2",
+    "model.encoder_layers=1",
+    "model.decoder_layers=1",
+    "model.compute=float32",
+    "train.steps=20",
+    "train.validate_every=20",
+    "train.log_every=10",
+    "train.dev_rows=2",
+    "decode.beam=2",
+    "decode.max_length=12",
+    "decode.batch=8",
+]
+SYLLABLES = [consonant + vowel for consonant in "bdklmn" for vowel in "aeiou"]
+Pair = tuple[str, str]
+
+
+def words(seed: str) -> list[str]:
+    """The vocabulary of a toy language."""
+    rng = random.Random(seed)
+    return ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(60)]
+
+
+def sentences(source: str, target: str, count: int, seed: str) -> list[Pair]:
+    """Pairs in which the words of one toy language stand for those of the other, one by one."""
+    rng, left, right = random.Random(seed), words(source), words(target)
+    picks = [rng.choices(range(60), k=rng.randint(2, 6)) for _ in range(count)]
+    return [(" ".join(left[i] for i in pick), " ".join(right[i] for i in pick)) for pick in picks]
+
+
+def write_pairs(stem: Path, languages: Pair, pairs: Sequence[Pair], dot: str = ".") -> None:
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for side, language in enumerate(languages):
+        text = "".join(f"{pair[side]}\n" for pair in pairs)
+        (stem.parent / f"{stem.name}{dot}{language}").write_text(text, encoding="utf-8")
+
+
+SPLITS = {"train": 60, "dev": 6, "test": 5}
+
+
+def multidomain(root: Path) -> None:
+    """FACET/{train,dev,test}.{de,en}."""
+    for facet in ("it", "koran", "law", "medical", "subtitles"):
+        for split, count in SPLITS.items():
+            pairs = sentences("de", "en", count, facet + split)
+            write_pairs(root / facet / split, ("de", "en"), [*pairs, ("<b>ba</b>", "<b>ma</b>")])
+
+
+DIVERSE = ("bs", "mr", "hi", "mk", "el", "bg", "fr", "ko")
+RELATED = ("az", "be", "gl", "sl", "tr", "ru", "pt", "cs")
+TED_LANGUAGES = ("en", "es", *DIVERSE, "ar", *RELATED)
+
+
+def ted(root: Path) -> None:
+    """all_talks_*.tsv: a column a language, __NULL__ where a talk has no translation."""
+    root.mkdir(parents=True)
+    for split, count in SPLITS.items():
+        rng, rows = random.Random(split), [["talk_name", *TED_LANGUAGES]]
+        for number in range(2 * count):
+            pick = rng.choices(range(60), k=rng.randint(2, 6))
+            texts = [" ".join(words(language)[i] for i in pick) for language in TED_LANGUAGES]
+            missing = [rng.random() < 0.3 and language != "en" for language in TED_LANGUAGES]
+            cells = ["__NULL__" if lost else text for text, lost in zip(texts, missing, strict=True)]
+            rows.append([f"talk_{number}", *cells])
+        text = "".join("\t".join(row) + "\n" for row in rows)
+        (root / f"all_talks_{split}.tsv").write_text(text, encoding="utf-8")
+
+
+OPUS_LANGUAGES = ("de", "fy", "ga")  # folders are named in alphabetical order: de-en, but en-fy
+OPUS_UNTESTED = "yo"
+
+
+def opus100(root: Path) -> None:
+    """supervised/de-en/opus.de-en-train.de and so on; the release has zero-shot pairs beside them."""
+    for number, language in enumerate((*OPUS_LANGUAGES, OPUS_UNTESTED)):
+        first, second = sorted(("en", language))
+        for split, count in SPLITS.items():
+            if split == "train" or language != OPUS_UNTESTED:
+                pairs = sentences(
+                    first, second, count - 10 * number if split == "train" else count, split + language
+                )
+                stem = root / "supervised" / f"{first}-{second}" / f"opus.{first}-{second}-{split}"
+                write_pairs(stem, (first, second), pairs)
+    for split in ("dev", "test"):
+        stem = root / "zero-shot" / "de-nl" / f"opus.de-nl-{split}"
+        write_pairs(stem, ("de", "nl"), sentences("de", "nl", 5, split))
+
+
+WMT_SETS = [f"{year}{kind}" for year in ("wmt20", "wmt18") for kind in ("", "-paraph", "-rev")]
+
+
+def wmt(root: Path) -> None:
+    """What `data get wmt`, `label` and `filter` leave: train with two sidecars, dev with one, six test sets."""
+    facets = ("natural", "translationese")
+    for split, count in (("train", 80), ("dev", 12)):
+        write_pairs(root / split, ("en", "de"), sentences("en", "de", count, split))
+        labels = "".join(f"{facets[number % 2]}\n" for number in range(count))
+        (root / f"{split}.facet").write_text(labels, encoding="utf-8")
+    (root / "train.keep").write_text("".join(f"{int(number % 10 < 7)}\n" for number in range(80)))
+    for name in WMT_SETS:
+        write_pairs(root / "test" / name, ("en", "de"), sentences("en", "de", 4, name))
+
+
+CORPORA = {"multidomain": multidomain, "ted": ted, "opus100": opus100, "wmt": wmt}
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    root = tmp_path_factory.mktemp("corpora")
+    for task, write in CORPORA.items():
+        write(root / task)
+    return root
+
+
+def to_english(languages: Sequence[str]) -> list[str]:
+    return [f"{language}-en" for language in languages]
+
+
+def from_english(languages: Sequence[str]) -> list[str]:
+    return [f"en-{language}" for language in languages]
+
+
+CASES: dict[str, tuple[list[str], list[str]]] = {  # recipe -> (rows of scores.json, groups of scores.json)
+    "multidomain/dev-pgnorm": (["medical", "it", "law", "koran", "subtitles"], []),
+    "ted/diverse-dev-pgnorm": (to_english(DIVERSE), []),
+    "ted/related-odm": (to_english(RELATED), []),
+    "opus100/m2o-upsampled": (to_english(OPUS_LANGUAGES), ["low"]),
+    "opus100/o2m": (from_english(OPUS_LANGUAGES), ["low"]),
+    "opus100/m2m-dev-pgnorm": (
+        to_english(OPUS_LANGUAGES) + from_english(OPUS_LANGUAGES),
+        ["m2o", "o2m", "m2o low", "o2m low"],
+    ),
+    "wmt/tagged-cds": (WMT_SETS, []),
+    "wmt/pg": (WMT_SETS, []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_recipe_trains_and_every_test_set_is_scored(name, corpora, tmp_path):
+    rows, groups = CASES[name]
+    task = name.split("/")[0]
+    places = [f"data.root={corpora / task}", f"prepared={tmp_path / 'prepared'}"]
+    recipe = load_recipe(RECIPES / f"{name}.yaml", [*TINY, *places])
+    outcome = train(recipe, tmp_path / "run")
+    assert outcome.finished
+    assert outcome.step == 20
+    evaluate_run(tmp_path / "run", [], quiet=True)
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text("utf-8"))
+    assert sorted(scores["facets"]) == sorted(rows)
+    assert sorted(scores["groups"]) == sorted(groups)
+    assert all(0 <= row["bleu"] <= 100 for row in scores["facets"].values())

@@ -1,0 +1,109 @@
+"""Dropout masks, positions, masks and attention."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facetmt.model.layers import (
+    attend,
+    causal_bias,
+    dropout,
+    keep_mask,
+    position_table,
+    linear,
+    segment_bias,
+    segment_sums,
+)
+
+ATTEND = jax.jit(attend)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
+def test_the_share_of_dropped_elements_is_the_rate(rate):
+    keep = np.asarray(keep_mask(jax.random.key(3), rate, (64, 128, 32)))
+    deviation = np.sqrt(rate * (1 - rate) / keep.size)
+    assert abs((1 - keep.mean()) - rate) < 5 * deviation
+    # along every axis too: no row, column or plane is treated differently
+    for axis in range(3):
+        share = 1 - keep.mean(axis=axis)
+        spread = np.sqrt(rate * (1 - rate) / keep.shape[axis])
+        assert abs(share.std() / spread - 1) < 0.1
+
+
+def test_masks_of_different_keys_and_neighbouring_elements_are_independent():
+    first, second = (np.asarray(keep_mask(jax.random.key(k), 0.5, (512, 512))) * 2.0 - 1 for k in (0, 1))
+    for shifted in (second, np.roll(first, 1, axis=1), np.roll(first, 1, axis=0), np.roll(first, 64, axis=1)):
+        assert abs((first * shifted).mean()) < 5 / 512
+
+
+def test_dropout_keeps_the_expectation_and_repeats_for_a_key():
+    x = jnp.ones((256, 256))
+    dropped = dropout(x, 0.25, jax.random.key(7))
+    assert set(np.unique(dropped)) == {np.float32(0), np.float32(1 / 0.75)}
+    assert abs(float(dropped.mean()) - 1) < 0.01
+    np.testing.assert_array_equal(dropped, jax.jit(lambda k: dropout(x, 0.25, k))(jax.random.key(7)))
+    assert dropout(x, 0.25, None) is x
+    assert dropout(x, 0.0, jax.random.key(7)) is x
+
+
+def test_positions_are_vaswanis_sinusoids():
+    table = position_table(50, 8)
+    frequency = 10000.0 ** (-np.arange(4) / 3)
+    np.testing.assert_allclose(table[7], np.r_[np.sin(7 * frequency), np.cos(7 * frequency)], atol=1e-6)
+    np.testing.assert_array_equal(position_table(20, 8), table[:20])
+
+
+def test_masks_admit_one_segment_and_the_past():
+    segment = jnp.array([[1, 1, 2, 0]])
+    allowed = np.asarray(jnp.minimum(segment_bias(segment, segment), causal_bias(4)) == 0)[0, 0]
+    assert allowed.tolist() == [
+        [True, False, False, False],
+        [True, True, False, False],
+        [False, False, True, False],
+        [False, False, False, True],
+    ]
+
+
+@given(st.sampled_from([(1, 1), (4, 6)]), st.integers(0, 2**31 - 1))
+@settings(deadline=None, max_examples=30)
+def test_attention_equals_its_definition(lengths, seed):
+    length, keys = lengths
+    rng = np.random.default_rng(seed)
+    query, key, value = (rng.normal(size=(2, 3, n, 4)).astype(np.float32) for n in (length, keys, keys))
+    allowed = rng.random((2, 1, length, keys)) < 0.7
+    allowed[..., 0] = True
+    result = ATTEND(query, key, value, np.where(allowed, 0, -1e9))
+    scores = np.where(allowed, np.einsum("rhtd,rhsd->rhts", query, key) / 2.0, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    expected = np.einsum("rhts,rhsd->rthd", weights, value).reshape(2, length, 12)
+    np.testing.assert_allclose(result, expected, atol=1e-5)
+
+
+def test_a_query_without_any_key_stays_finite_and_so_does_its_gradient():
+    x = jax.random.normal(jax.random.key(0), (1, 2, 3, 4))
+
+    def total(q):
+        return attend(q, x, x, jnp.full((1, 1, 3, 3), -1e9)).sum()
+
+    value, gradient = jax.value_and_grad(total)(x)
+    assert np.isfinite(value) and np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [(3, 5), (5, 3)])
+def test_the_gradient_of_a_linear_layer_is_that_of_a_product(inputs, outputs):
+    keys = jax.random.split(jax.random.key(0), 3)
+    x, kernel = jax.random.normal(keys[0], (2, 4, inputs)), jax.random.normal(keys[1], (inputs, outputs))
+    back = jax.random.normal(keys[2], (2, 4, outputs))
+    for mine, plain in zip(*(jax.vjp(f, x, kernel)[1](back) for f in (linear, jnp.matmul)), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-5, atol=1e-6)
+    half = jax.vjp(linear, x.astype(jnp.bfloat16), kernel)[1](back.astype(jnp.bfloat16))
+    assert [leaf.dtype for leaf in half] == [jnp.bfloat16, jnp.float32]
+
+
+def test_segment_sums_drop_padding():
+    sums, counts = segment_sums(jnp.array([[1.0, 2, 4, 8]]), np.array([[1, 2, 2, 0]]))
+    assert sums.tolist() == [[1, 6, 0, 0]] and counts.tolist() == [[1, 2, 0, 0]]

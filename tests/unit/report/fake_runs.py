@@ -1,0 +1,192 @@
+"""Run directories with plausible curves, written by the project's own writer; nothing is trained."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from facetmt.bandit.config import ScheduleConfig, build_scheduler
+from facetmt.data.corpus import DataConfig
+from facetmt.recipe import Recipe, dump_recipe
+from facetmt.runlog import FACETS, RECIPE, SCORES, TRANSLATIONS, RunLog
+from facetmt.train.config import TrainConfig
+from facetmt.translate.config import EvaluateConfig
+from facetmt.translate.evaluate import collect, corpus_scores
+
+DOMAINS = {"Med": 248_000, "IT": 467_300, "Law": 222_900, "Koran": 18_000, "Subs": 500_000}
+WORDS = (
+    "the committee of patients shall read every dose before a law opens this window and people speak "
+    "softly when water falls on an old house where nobody knows which file was saved in it again"
+).split()
+HOSTILE = "<script>document.title='run by a corpus line'</script> & \"quoted\""
+PASS = 0.21  # share of a step that a reward pass takes here
+
+
+def many_facets(count=198):
+    """Names and sizes as in a massively multilingual corpus."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    names = [f"{letters[i // 26]}{letters[i % 26]}-en" for i in range(count)]
+    return {name: int(1_000_000 / (1 + 0.03 * i) ** 3) + 600 for i, name in enumerate(names)}
+
+
+@dataclass
+class World:
+    """Facets that differ in what they can reach and how fast; a little of what is learned helps all."""
+
+    floor: np.ndarray  # [facets] loss in the end
+    ceiling: np.ndarray  # [facets] BLEU in the end
+    scale: np.ndarray  # [facets] batches to learn 63 %
+
+    @classmethod
+    def of(cls, count, steps):
+        rng = np.random.default_rng(7)
+        return cls(
+            floor=1.2 + 0.9 * rng.random(count),
+            ceiling=18 + 36 * rng.random(count),
+            scale=steps / count * (0.25 + 0.9 * rng.random(count)),
+        )
+
+    def learned(self, counts, total):
+        return 1 - np.exp(-(0.75 * counts + 0.25 * total / len(counts)) / self.scale)
+
+    def loss(self, counts, total):
+        return self.floor + (7.5 - self.floor) * (1 - self.learned(counts, total))
+
+    def bleu(self, counts, total):
+        return self.ceiling * self.learned(counts, total) ** 2
+
+
+def write_run(
+    directory,
+    *,
+    sizes=None,
+    policy="exp3",
+    reward="dev-pgnorm",
+    steps=3000,
+    seed=1,
+    log_every=20,
+    validations=15,
+    scored=True,
+    sentences=30,
+    seconds_a_step=0.25,
+    hostile=False,
+    broken_rewards=0,
+    **schedule,
+) -> Path:
+    """A whole run directory; `scored=False` leaves out the test scores and translations."""
+    directory = Path(directory)
+    sizes = dict(DOMAINS if sizes is None else sizes)
+    config = ScheduleConfig(policy=policy, reward=reward, **schedule)
+    names, rng = list(sizes), np.random.default_rng(seed)
+    world, counts = World.of(len(names), steps), np.zeros(len(names))
+    scheduler = build_scheduler(config, names, list(sizes.values()), seed)
+    log = RunLog(directory, scheduler.facets, fresh=True)
+    every = max(1, steps // validations) if validations else steps + 1
+    recipe = Recipe(
+        data=DataConfig(root="corpus", source="de", target="en"),
+        seed=seed,
+        schedule=config,
+        train=TrainConfig(steps=steps, validate_every=every, log_every=log_every),
+        evaluate=EvaluateConfig(groups={"Small": tuple(sorted(sizes, key=sizes.get)[: len(sizes) // 2])}),
+    )
+    (directory / RECIPE).write_text(dump_recipe(recipe), encoding="utf-8")
+    (directory / FACETS).write_text(
+        json.dumps({name: {"source": "de", "target": "en", "train": size} for name, size in sizes.items()}),
+        encoding="utf-8",
+    )
+    share = np.array(list(sizes.values())) / sum(sizes.values())
+    clock = 0.0
+    loss_now = float(world.loss(counts, 0).mean())
+    for step in range(1, steps + 1):
+        pull = scheduler.pull()
+        before = loss_now
+        counts += share if policy == "mixed" else np.eye(1, len(names), pull.arm)[0]
+        loss_now = float(world.loss(counts, step).mean()) if len(names) < 50 or step % 50 == 0 else loss_now
+        clock += seconds_a_step * (1 + PASS * config.learns)
+        after = loss_now + 0.0004 * rng.standard_normal()
+        if config.learns:
+            after = math.nan if step <= broken_rewards else after
+            record = scheduler.feedback(pull, before=before, after=after)
+            row = (pull.prob, record.before, record.after, record.raw, record.scaled)
+        else:
+            row = (pull.prob, before + 0.05 * rng.standard_normal(), math.nan, math.nan, math.nan)
+        log.pull(step, scheduler.facets[pull.arm], row)
+        if step % log_every == 0:
+            log.metrics(_metrics(step, clock, loss_now, scheduler, counts, sizes, config, seconds_a_step))
+            log.probs(step, scheduler.probs())
+        if step % every == 0:
+            clock += 4.0
+            log.validation(_validation(step, clock, names, world, counts, rng))
+    log.close()
+    if scored:
+        _score(directory, names, world.bleu(counts, steps), recipe, sentences, seed, hostile)
+    return directory
+
+
+def _metrics(step, clock, loss, scheduler, counts, sizes, config, seconds_a_step):
+    health = scheduler.health()
+    total = sum(sizes.values())
+    epochs = (
+        {"mixed": round(60 * step / total, 4)}
+        if config.policy == "mixed"
+        else {name: round(60 * n / size, 4) for (name, size), n in zip(sizes.items(), counts, strict=True)}
+    )
+    share = {"reward_share": round(PASS / (1 + PASS), 4)} if config.learns else {}
+    return {
+        "step": step,
+        "seconds": round(clock, 3),
+        "loss": loss,
+        "tokens_per_second": 5200.0,
+        "lr": 0.001 * min(1, step / 400) / math.sqrt(max(step, 400) / 400),
+        "gradient_norm": 0.8,
+        "padding": 0.031,
+        "skipped_in_row": 0,
+        **share,
+        "time": {
+            "train": round(step * seconds_a_step * (1 + PASS * config.learns), 3),
+            "input": round(step * 0.004, 3),
+            "validate": round(clock - step * seconds_a_step * (1 + PASS * config.learns), 3),
+            "save": 1.5,
+        },
+        "epochs": epochs,
+        "health": {
+            "starved": health.starved,
+            "entropy": health.entropy,
+            "dropped": health.dropped,
+            "saturation": health.saturation,
+        },
+    }
+
+
+def _validation(step, clock, names, world, counts, rng):
+    loss = world.loss(counts, step) + 0.01 * rng.standard_normal(len(names))
+    bleu = np.maximum(world.bleu(counts, step) + 0.25 * rng.standard_normal(len(names)), 0)
+    return {
+        "step": step,
+        "seconds": round(clock, 3),
+        "loss": {"facets": dict(zip(names, loss.tolist(), strict=True)), "average": float(loss.mean())},
+        "bleu": {"facets": dict(zip(names, bleu.tolist(), strict=True)), "average": float(bleu.mean())},
+    }
+
+
+def _score(directory, names, bleu, recipe, sentences, seed, hostile):
+    """Translations in which a word is wrong the more often the worse the facet is, and their scores."""
+    (directory / TRANSLATIONS).mkdir()
+    scores, signatures = {}, {}
+    for index, name in enumerate(names):
+        text, errors = np.random.default_rng(index), np.random.default_rng([seed, index])
+        rows = []
+        for number in range(sentences):
+            words = text.choice(WORDS, size=9 + int(text.integers(8))).tolist()
+            wrong = errors.random(len(words)) > 0.45 + bleu[index] / 100
+            output = [str(text_word) if not bad else "und" for text_word, bad in zip(words, wrong, strict=True)]
+            row = {"source": " ".join(words[::-1]), "reference": " ".join(words), "hypothesis": " ".join(output)}
+            rows.append(dict.fromkeys(row, HOSTILE) if hostile and number == 0 else row)
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        (directory / TRANSLATIONS / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        hypotheses, references = ([row[side] for row in rows] for side in ("hypothesis", "reference"))
+        scores[name], signatures[name] = corpus_scores(hypotheses, references, "en")
+    table = collect(scores, signatures, recipe.evaluate.groups)
+    (directory / SCORES).write_text(json.dumps({**table, "steps": [recipe.train.steps]}), encoding="utf-8")

@@ -1,0 +1,18 @@
+import os
+import signal
+
+import pytest
+
+from facetmt.train.interrupt import Interrupt, Interrupted
+
+
+@pytest.mark.parametrize("number", Interrupt.SIGNALS)
+def test_a_signal_only_sets_a_flag_and_a_second_one_changes_nothing(number):
+    former = signal.getsignal(number)
+    with Interrupt() as interrupt:
+        interrupt.check()
+        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), number)
+        with pytest.raises(Interrupted):
+            interrupt.check()
+    assert signal.getsignal(number) == former

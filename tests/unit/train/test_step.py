@@ -1,0 +1,202 @@
+"""One step: the update, the reward's passes, skipping, accumulation, determinism."""
+
+import jax
+import numpy as np
+import pytest
+from flax import nnx
+
+from facetmt.data.batch import Batch
+from facetmt.model.config import ModelConfig
+from facetmt.model.transformer import create
+from facetmt.train.config import OptimiserConfig
+from facetmt.train.loss import facet_loss, training_loss
+from facetmt.train.state import create_state
+from facetmt.train.step import PASSES, average, make_facet_loss, make_step, read_metrics
+
+VOCABULARY, FACETS, SEED = 12, 3, 5
+MODEL = create(
+    ModelConfig(width=16, mlp=32, heads=2, encoder_layers=1, decoder_layers=1, dropout=0.3),
+    VOCABULARY,
+    seed=0,
+)
+CONFIG = OptimiserConfig(learning_rate=0.01, warmup=0, schedule="constant")
+
+
+def batch_of(seed, rows=4, length=6):
+    """Rows of one random pair each, of random length, padded."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(3, length + 1, (rows, 1))
+    inside = (np.arange(length)[None] < lengths).astype(np.int32)
+    position = np.arange(length)[None] * inside
+    ids = [rng.integers(4, VOCABULARY, (rows, length)) * inside for _ in range(3)]
+    facet = np.repeat(rng.integers(0, FACETS, (rows, 1)), length, axis=1)
+    arrays = (ids[0], inside, position, ids[1], ids[2], inside, position, facet)
+    return Batch(*(array.astype(np.int32) for array in arrays))
+
+
+BATCH, DEV, OTHER = batch_of(0), batch_of(1, rows=2), batch_of(2, rows=2)
+STEPS = {}  # compiled once for all tests
+
+
+def step_for(reward, config=CONFIG, **settings):
+    key = (reward, config, *settings.items())
+    if key not in STEPS:
+        STEPS[key] = make_step(MODEL.graph, config, reward=reward, num_facets=FACETS, seed=SEED, **settings)
+    return STEPS[key]
+
+
+def run(reward, batches=(BATCH,), dev=None, **settings):
+    """State and metrics after a step on each batch."""
+    state, rows = create_state(MODEL.params), []
+    for batch in batches:
+        state, values = step_for(reward, **settings)(state, batch, dev)
+        rows.append(read_metrics(values))
+    return state, rows
+
+
+def same(first, second):
+    jax.tree.map(np.testing.assert_array_equal, first, second)
+
+
+@jax.jit
+def dropped_loss(params, batch, step):
+    """The training loss a token with the dropout of the given step."""
+    key = jax.random.fold_in(jax.random.key(SEED), step)
+    model = nnx.merge(MODEL.graph, params)
+    total = training_loss(model, batch, CONFIG.label_smoothing, nnx.Rngs(dropout=key))
+    return total / (batch.target_segment > 0).sum()
+
+
+@jax.jit
+def dev_loss(params, batch):
+    return average(facet_loss(MODEL.graph, params, batch, FACETS), "tokens")
+
+
+def test_training_on_one_batch_lowers_its_loss():
+    _, rows = run("none", [BATCH] * 60)
+    assert rows[-1].loss < 0.8 * rows[0].loss
+    assert all(row.finite and row.gradient_norm > 0 for row in rows)
+    assert rows[0].tokens == (BATCH.target_segment > 0).sum()
+    assert rows[0].before == rows[0].after == rows[0].loss
+
+
+def test_train_gains_use_the_same_dropout_before_and_after():
+    state, (first, row) = run("pgnorm", [BATCH, BATCH])
+    old, _ = run("pgnorm", [BATCH])
+    assert row.before == pytest.approx(float(dropped_loss(old.params, BATCH, 1)), rel=1e-5)
+    assert row.after == pytest.approx(float(dropped_loss(state.params, BATCH, 1)), rel=1e-5)
+    assert row.after < row.before and first.before != row.before
+
+
+def test_dev_gains_are_measured_without_dropout():
+    state, (row,) = run("dev-pgnorm", dev=DEV)
+    assert row.before == pytest.approx(float(dev_loss(MODEL.params, DEV)), rel=1e-5)
+    assert row.after == pytest.approx(float(dev_loss(state.params, DEV)), rel=1e-5)
+    by_facet = make_facet_loss(MODEL.graph, FACETS)(state.params, DEV)
+    np.testing.assert_allclose(row.dev_loss, by_facet.loss, rtol=1e-5)
+    np.testing.assert_array_equal(row.dev_tokens, by_facet.tokens)
+    assert row.dev_tokens.sum() == (DEV.target_segment > 0).sum()
+
+
+def test_a_held_dev_batch_takes_before_from_the_last_after():
+    step = step_for("dev-pgnorm")
+    state, values = step(create_state(MODEL.params), BATCH, DEV, True)
+    first = read_metrics(values)
+    state, values = step(state, BATCH, DEV, False)
+    held = read_metrics(values)
+    assert held.before == first.after
+    params = jax.tree.map(np.asarray, state.params)
+    state, values = step(state, BATCH, OTHER, True)
+    assert read_metrics(values).before == pytest.approx(float(dev_loss(params, OTHER)), rel=1e-5)
+
+
+def test_dev_loss_measures_after_alone():
+    state, (row,) = run("dev-loss", dev=DEV)
+    assert np.isnan(row.before)
+    assert row.after == pytest.approx(float(dev_loss(state.params, DEV)), rel=1e-5)
+
+
+def test_a_dev_reward_without_a_dev_batch_says_so():
+    with pytest.raises(ValueError, match="dev batch"):
+        run("dev-loss")
+
+
+def test_the_average_over_facets_weighs_facets_alike():
+    by_facet = make_facet_loss(MODEL.graph, FACETS)(MODEL.params, DEV)
+    present = np.asarray(by_facet.tokens) > 0
+    means = np.asarray(by_facet.loss)[present] / np.asarray(by_facet.tokens)[present]
+    assert float(average(by_facet, "facets")) == pytest.approx(means.mean(), rel=1e-5)
+    state, (row,) = run("dev-loss", dev=DEV, dev_average="facets")
+    by_facet = make_facet_loss(MODEL.graph, FACETS)(state.params, DEV)
+    assert row.after == pytest.approx(float(average(by_facet, "facets")), rel=1e-5)
+
+
+def test_gains_and_relative_gains_measure_the_same_passes():
+    assert PASSES["pg"] == PASSES["pgnorm"] and PASSES["dev-pg"] == PASSES["dev-pgnorm"]
+    assert PASSES["loss"] == PASSES["none"]
+
+
+@pytest.mark.parametrize("reward", ["pgnorm", "dev-loss", "dev-pgnorm"])
+def test_measuring_never_changes_the_update(reward):
+    plain, _ = run("none")
+    state, _ = run(reward, dev=DEV if reward.startswith("dev") else None)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), plain.params, state.params)
+
+
+def test_accumulated_micro_batches_equal_one_large_batch():
+    still = create(
+        ModelConfig(width=16, mlp=32, heads=2, encoder_layers=1, decoder_layers=1, dropout=0.0), 12, seed=0
+    )
+    micro = [batch_of(seed, rows=2) for seed in (3, 4)]
+    stacked = Batch(*(np.stack(arrays) for arrays in zip(*micro, strict=True)))
+    joined = Batch(*(np.concatenate(arrays) for arrays in zip(*micro, strict=True)))
+    results = []
+    for batch in (stacked, joined):
+        step = make_step(still.graph, CONFIG, reward="pg", num_facets=FACETS, seed=SEED)
+        state, values = step(create_state(still.params), batch)
+        results.append((state, read_metrics(values)))
+    (first, row), (second, expected) = results
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), first.params, second.params)
+    for name in ("loss", "tokens", "before", "after", "gradient_norm"):
+        assert getattr(row, name) == pytest.approx(getattr(expected, name), rel=1e-4), name
+
+
+def test_a_non_finite_loss_skips_the_update_and_is_counted():
+    broken = jax.tree.map(np.array, MODEL.params)
+    broken["decoder_norm"]["scale"][0] = np.inf
+    state, values = step_for("none")(create_state(broken), BATCH)
+    row = read_metrics(values)
+    assert not row.finite and row.skipped_in_row == 1
+    assert (int(state.step), int(state.skipped)) == (1, 1)
+    same(state.params, broken)
+
+
+def test_a_batch_without_tokens_is_no_nan_and_moves_nothing():
+    nothing = Batch(*(np.zeros_like(array) for array in BATCH))
+    state, values = step_for("dev-pgnorm")(create_state(MODEL.params), nothing, DEV, True)
+    row = read_metrics(values)
+    assert (row.loss, row.tokens, row.gradient_norm, row.finite) == (0.0, 0, 0.0, True)
+    same(state.params, MODEL.params)
+    _, values = step_for("dev-pgnorm")(state, BATCH, Batch(*(np.zeros_like(array) for array in DEV)), True)
+    assert read_metrics(values).before == read_metrics(values).after == 0.0
+
+
+def test_clipping_bounds_the_gradient_that_adam_sees():
+    tight = OptimiserConfig(learning_rate=0.01, warmup=0, schedule="constant", clip=1e-3)
+    state, (row,) = run("none", config=tight)
+    seen = np.sqrt(sum(float((leaf**2).sum()) for leaf in jax.tree.leaves(state.mean))) / (1 - tight.beta1)
+    assert row.gradient_norm > 1e-3
+    assert seen == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_two_runs_are_equal_to_the_bit_and_a_continued_run_too():
+    batches = [batch_of(seed) for seed in range(4)]
+    whole, rows = run("pgnorm", batches)
+    again, rows_again = run("pgnorm", batches)
+    same(whole, again)
+    same(rows, rows_again)
+    half, _ = run("pgnorm", batches[:2])
+    kept = jax.tree.map(np.asarray, half)  # as a checkpoint would
+    for batch in batches[2:]:
+        kept, _ = step_for("pgnorm")(kept, batch)
+    same(whole, kept)
