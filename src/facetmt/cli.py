@@ -23,6 +23,23 @@ app.add_typer(demo_app, name="demo")
 app.add_typer(data_app, name="data")
 
 
+class Sampler(StrEnum):
+    GRID = "grid"
+    TPE = "tpe"
+
+
+class TableFormat(StrEnum):
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    CSV = "csv"
+
+
+class Metric(StrEnum):
+    BLEU = "bleu"
+    CHRF = "chrf"
+
+
 class Utf8Errors(StrEnum):
     STRICT = "strict"
     REPLACE = "replace"
@@ -72,6 +89,9 @@ def demo_bandit(
 
 RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe (YAML); see docs/recipes.md.")]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, as `train --run` made it.")]
+RunPaths = Annotated[
+    list[Path], typer.Argument(metavar="RUN...", help="Run directories, the baseline first.")
+]
 Overrides = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key: --set train.steps=1000")
 ]
@@ -91,6 +111,17 @@ def data_stats(recipe: RecipePath, overrides: Overrides = None) -> None:
     from facetmt.commands import prepare_recipe
 
     prepare_recipe(recipe, overrides or [])
+
+
+@data_app.command("get")
+def data_get(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100 or wmt.")],
+    out: Annotated[Path, typer.Option(help="Folder for the text.")],
+) -> None:
+    """Fetch the public text of one of the paper's tasks."""
+    from facetmt.commands import get_data
+
+    get_data(task, out)
 
 
 @app.command()
@@ -129,6 +160,107 @@ def translate(
     from facetmt.commands import translate_text
 
     translate_text(run, facet, to, tag, n_best, scores, errors.value, overrides or [])
+
+
+@app.command()
+def label(
+    models: Annotated[Path, typer.Option(help="Folder of the two language models.")],
+    natural: Annotated[
+        Path | None, typer.Option(help="Text written in the language; trains the models.")
+    ] = None,
+    translated: Annotated[Path | None, typer.Option(help="Text translated into it.")] = None,
+    text: Annotated[Path | None, typer.Option(help="Text to label, a sentence a line.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Label file, such as train.facet.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Known labels of the text, to compare with.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Updates of each model.")] = 2000,
+    vocab: Annotated[int, typer.Option(min=100, help="Subwords of the models' vocabulary.")] = 8000,
+) -> None:
+    """Label each sentence natural or translationese, by two language models of the target language."""
+    from facetmt.commands import label_text
+
+    label_text(models, natural, translated, text, out, gold, steps, vocab)
+
+
+@app.command("filter")
+def filter_(
+    run: RunPath,
+    trusted: Annotated[tuple[Path, Path], typer.Option(help="Trusted text: source and target file.")],
+    out: Annotated[Path, typer.Option(help="Folder for the keep files, such as the corpus itself.")],
+    keep: Annotated[float, typer.Option(help="Share of the pairs to keep.")] = 0.7,
+    stages: Annotated[int, typer.Option(min=1, help="Stages of fine-tuning at most.")] = 5,
+    steps: Annotated[int, typer.Option(min=1, help="Updates a stage.")] = 50,
+) -> None:
+    """Contrastive data selection: keep the pairs that a model fine-tuned on trusted text likes better."""
+    from facetmt.commands import filter_text
+
+    filter_text(run, trusted, out, keep, stages, steps)
+
+
+@app.command()
+def tune(
+    recipe: RecipePath,
+    out: Annotated[Path, typer.Option(help="Folder for the study and its runs.")],
+    grid: Annotated[list[str] | None, typer.Option(metavar="KEY=A,B,C", help="Values to try.")] = None,
+    sampler: Annotated[Sampler, typer.Option(help="Every point, or guided.")] = Sampler.GRID,
+    trials: Annotated[int | None, typer.Option(min=1, help="Trials of this worker at most.")] = None,
+    storage: Annotated[str | None, typer.Option(help="Database address, for many machines.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
+    overrides: Overrides = None,
+) -> None:
+    """Search keys of a recipe, by default the paper's grid over μ and γ; call it again to go on."""
+    from facetmt.commands import tune_recipe
+
+    tune_recipe(recipe, out, grid or [], sampler.value, trials, storage, seed, overrides or [])
+
+
+@app.command()
+def compare(
+    runs: RunPaths,
+    format_: Annotated[TableFormat, typer.Option("--format", help="Layout.")] = TableFormat.TERMINAL,
+    metric: Annotated[Metric, typer.Option(help="Score to compare.")] = Metric.BLEU,
+) -> None:
+    """Test scores side by side, with significance against the first run; seeds are grouped."""
+    from facetmt.report.tables import compare as compare_runs
+
+    typer.echo(compare_runs(runs, format_.value, metric.value))
+
+
+@app.command()
+def report(
+    runs: RunPaths,
+    out: Annotated[Path | None, typer.Option(help="Page to write; default RUN/report.html.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Serve a page that follows a running run.")] = False,
+    port: Annotated[int, typer.Option(help="Port of --watch on this machine.")] = 8765,
+    figures: Annotated[Path | None, typer.Option(help="Folder for SVG figures as well.")] = None,
+) -> None:
+    """One self-contained page: what the bandit did, whether it helped, what it cost."""
+    from facetmt.commands import report_runs
+
+    report_runs(runs, out, watch, port, figures)
+
+
+@app.command()
+def card(
+    run: RunPath, out: Annotated[Path | None, typer.Option(help="File; default standard output.")] = None
+) -> None:
+    """A model card: data use by facet, scores, recipe."""
+    from facetmt.commands import write_card
+
+    write_card(run, out)
+
+
+@app.command()
+def replay(
+    run: RunPath,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A key of `schedule`: --set policy=exp3s"),
+    ] = None,
+) -> None:
+    """What another policy, reward or setting would have sampled, given the logged rewards."""
+    from facetmt.commands import replay_run
+
+    replay_run(run, settings or [])
 
 
 def main() -> None:

@@ -6,14 +6,18 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
+import yaml
 from rich.console import Console
 from rich.table import Table
 
 from facetmt.data.prepare import Prepared, open_prepared
 from facetmt.data.prepare import prepare as prepare_corpus
 from facetmt.data.stats import stats
+from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
+from facetmt.runlog import REPORT
 from facetmt.train.display import prepare_progress
 from facetmt.train.interrupt import EXIT_CODE
 from facetmt.train.restore import load_model
@@ -132,3 +136,128 @@ def translate_text(
         scores=scores,
         errors=errors,
     )
+
+
+def get_data(task: str, out: Path) -> None:
+    """Fetch, and say what came."""
+    from facetmt.data.get import get
+
+    with prepare_progress() as progress:
+        fetched = get(task, out, progress)
+    for name, sha256 in fetched.items():
+        print(f"{name}  sha256 {sha256}")
+
+
+def label_text(
+    models: Path,
+    natural: Path | None,
+    translated: Path | None,
+    text: Path | None,
+    out: Path | None,
+    gold: Path | None,
+    steps: int,
+    vocab: int,
+) -> None:
+    """Train the two language models where text for them is given; label where a text is given."""
+    from facetmt.data.vocab import VocabConfig
+    from facetmt.select.translationese import LabelConfig, agreement, label_file, load_labeller, train_models
+
+    if (natural is None) != (translated is None) or (text is None) != (out is None):
+        raise UserError("give --natural with --translated to train, and --text with --out to label")
+    if natural is None and text is None:
+        raise UserError("nothing to do: give --natural and --translated, or --text and --out, or all four")
+    if natural is not None and translated is not None:
+        config = LabelConfig(steps=steps, vocab=VocabConfig(size=vocab))
+        train_models((natural, translated), models, config, lambda line: print(line, file=sys.stderr))
+    if text is not None and out is not None:
+        shares = label_file(load_labeller(models), text, out)
+        print(", ".join(f"{share:.1%} {name}" for name, share in shares.items()))
+        if gold is not None:
+            print(f"agreement with {gold}: {agreement(out, gold):.1%}")
+
+
+def filter_text(
+    run: Path, trusted: tuple[Path, Path], out: Path, keep: float, stages: int, steps: int
+) -> None:
+    """Fine-tune on the trusted text, score the training text, write the keep files."""
+    from facetmt.select.cds import FilterConfig, filter_corpus, fine_tuned, trusted_sentences
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    model = load_model(run)
+    try:
+        config = FilterConfig(keep=keep, stages=stages, steps=steps)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    sentences = trusted_sentences(*trusted, model.codec, model.codec.facets[0].name)
+    params = fine_tuned(model, sentences, config, tell)
+    for facet, share in filter_corpus(model, params, out, config, tell).items():
+        print(f"{facet}: {share:.1%} kept")
+
+
+def tune_recipe(
+    recipe: Path,
+    out: Path,
+    grid: Sequence[str],
+    sampler: Literal["grid", "tpe"],
+    trials: int | None,
+    storage: str | None,
+    seed: int,
+    overrides: Sequence[str],
+) -> None:
+    """Search, then show the trials as a table and a plot."""
+    from facetmt.report.plots import trials_figure, write_figure
+    from facetmt.train.tune import parse_grid, tune
+
+    keys = parse_grid(grid)
+    found = tune(recipe, out, keys, overrides, sampler=sampler, trials=trials, storage=storage, seed=seed)
+    table = Table(title="Trials, best first")
+    for column in (*keys, "dev BLEU", "state", "run"):
+        table.add_column(column, justify="right" if column == "dev BLEU" else "left")
+    for trial in found:
+        score = "–" if trial.score is None else f"{trial.score:.2f}"
+        table.add_row(*(str(trial.settings.get(key, "–")) for key in keys), score, trial.state, trial.run)
+    Console().print(table)
+    rows = [(trial.settings, trial.score) for trial in found if trial.score is not None]
+    write_figure(trials_figure(list(keys), rows), out / "trials.html")
+    print(f"Plot: {out / 'trials.html'}")
+
+
+def report_runs(runs: Sequence[Path], out: Path | None, watch: bool, port: int, figures: Path | None) -> None:
+    """Write the page, serve it, or write the figures."""
+    from facetmt.report.figures import write_figures
+    from facetmt.report.page import write_report
+    from facetmt.report.serve import watch as serve
+
+    if watch:
+        serve(runs, port)
+        return
+    print(write_report(runs, out or runs[0] / REPORT))
+    if figures is not None:
+        for path in write_figures(runs, figures):
+            print(path)
+
+
+def write_card(run: Path, out: Path | None) -> None:
+    from facetmt.report.card import model_card
+    from facetmt.runlog import Run
+
+    text = model_card(Run(run))
+    if out is None:
+        print(text)
+    else:
+        out.write_text(text, encoding="utf-8")
+        print(out)
+
+
+def replay_run(run: Path, settings: Sequence[str]) -> None:
+    from facetmt.report.replay import replay, replay_text
+
+    changes = {}
+    for word in settings:
+        key, separator, value = word.partition("=")
+        if not separator:
+            raise UserError(f"--set {word}: write it as key=value, such as --set policy=exp3s")
+        changes[key.removeprefix("schedule.")] = yaml.safe_load(value)
+    print(replay_text(replay(run, **changes)))

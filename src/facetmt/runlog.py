@@ -185,17 +185,13 @@ class Run:
 
     @cached_property
     def scores(self) -> dict[str, Any] | None:
-        path = self.directory / SCORES
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        scores: dict[str, Any] | None = self._json(SCORES)
+        return scores
 
     @cached_property
     def facet_table(self) -> dict[str, dict[str, Any]]:
         """facets.json: name -> source and target language, `train` pairs; empty where it is not written yet."""
-        path = self.directory / FACETS
-        table: dict[str, dict[str, Any]] = (
-            json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        )
-        return table
+        return self._json(FACETS) or {}
 
     def translations(self, facet: str) -> Iterator[dict[str, str]]:
         """{source, reference, hypothesis} of each test sentence; nothing where the facet was not translated."""
@@ -206,19 +202,25 @@ class Run:
         """As `translations`, at no more than so many evenly spaced sentences."""
         name = f"{TRANSLATIONS}/{facet}.jsonl"
         there = (self.directory / name).is_file()
-        return [json.loads(line) for line in self._few_lines(name, count)] if there else []
+        return [self._object(name, *line) for line in self._few_lines(name, count)] if there else []
 
     def few_probs(self, points: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """As `probs`, at no more than so many evenly spaced rows; the others are skipped, not parsed."""
-        rows = csv.reader(self._few_lines(PROBS, points, header=1))
-        table = np.array([[float(cell) for cell in row] for row in rows]).reshape(-1, len(self.facets) + 1)
+        rows = csv.reader(line for _, line in self._few_lines(PROBS, points, header=1))
+        try:
+            table = np.array([[float(cell) for cell in row] for row in rows]).reshape(
+                -1, len(self.facets) + 1
+            )
+        except ValueError as error:
+            raise UserError(f"{self.directory / PROBS} is damaged: {error}") from error
         return table[:, 0].astype(np.int64), table[:, 1:]
 
     def few_metrics(self, points: int) -> list[dict[str, Any]]:
         """As `metrics`, at no more than so many evenly spaced rows, the last one among them."""
-        return [json.loads(line) for line in self._few_lines(METRICS, points)]
+        return [self._object(METRICS, *line) for line in self._few_lines(METRICS, points)]
 
-    def _few_lines(self, name: str, points: int, header: int = 0) -> Iterator[str]:
+    def _few_lines(self, name: str, points: int, header: int = 0) -> Iterator[tuple[int, str]]:
+        """(number, line) of evenly spaced lines; a first pass only counts."""
         path = self.directory / name
         if not path.is_file():
             raise UserError(f"{self.directory} has no {name}; has the run started?")
@@ -227,7 +229,19 @@ class Run:
         chosen = np.linspace(header, lines - 1, min(points, max(lines - header, 0))).round().astype(np.int64)
         wanted = set(chosen.tolist())
         with path.open("rb") as file:
-            yield from (line.decode() for number, line in enumerate(islice(file, lines)) if number in wanted)
+            for number, line in enumerate(islice(file, lines)):
+                if number in wanted:
+                    yield number + 1, line.decode()
+
+    def _json(self, name: str) -> Any:
+        path = self.directory / name
+        return self._object(name, 1, path.read_text(encoding="utf-8")) if path.is_file() else None
+
+    def _object(self, name: str, number: int, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise UserError(f"{self.directory / name}, line {number} is damaged: {error}") from error
 
     def _lines(self, name: str) -> Iterator[str]:
         try:
@@ -241,7 +255,4 @@ class Run:
 
     def _jsonl(self, name: str) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(self._lines(name), start=1):
-            try:
-                yield json.loads(line)
-            except ValueError as error:
-                raise UserError(f"{self.directory / name}, line {number} is damaged: {error}") from error
+            yield self._object(name, number, line)

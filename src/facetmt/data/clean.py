@@ -12,9 +12,8 @@ if TYPE_CHECKING:  # half a second to import, and only the Moses pipeline needs 
 
 MOSES_LIMIT = 4_096  # characters; some of its regular expressions are quadratic beyond reason above that
 
-# NUL and the other control characters, tab and lone CR among them, and the Unicode line ends; U+2581 would
-# be read as a space by SentencePiece in any case
-_TO_SPACE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u2581]+")
+# NUL and the other control characters, tab and lone CR among them, and the Unicode line ends
+_TO_SPACE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # BOM, zero-width space, word joiner, soft hyphen, bidi marks; not ZWNJ and ZWJ, which spell words and emoji
 _TO_NOTHING = re.compile(r"[\ufeff\u200b\u2060\u00ad\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+")
 

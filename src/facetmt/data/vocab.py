@@ -18,7 +18,10 @@ from facetmt.data.lines import MAX_LINE
 from facetmt.data.store import write_atomic
 from facetmt.errors import UserError
 
-META = 4  # PAD UNK BOS EOS
+PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+# What the model files call them: training skips over a piece's name in the text, and "</s>" does occur in text.
+HIDDEN = ("⟦pad⟧", "⟦unk⟧", "⟦s⟧", "⟦/s⟧")
+META = len(PIECES)
 THREADS = 4  # fixed: the sums of unigram training depend on it, and the same text must give the same pieces
 
 Side = Literal["source", "target"]
@@ -35,7 +38,9 @@ class VocabConfig:
     size: int = 32_000  # pieces a model, the 4 special symbols included; tags come on top
     joint: bool = True  # one model for both sides; false: one a side
     balance: bool = True  # learn on every facet upsampled to the largest; false: on the plain concatenation
-    sample: int = 300_000  # sentences to learn from, both sides together (unigram: about 2.5 KB of memory each)
+    sample: int = (
+        300_000  # sentences to learn from, both sides together (unigram: about 2.5 KB of memory each)
+    )
     coverage: float = 0.9995  # share of the sample's characters that must have a piece of their own
     byte_fallback: bool = False  # spell characters without a piece in bytes (256 pieces) instead of UNK
 
@@ -114,8 +119,8 @@ class Vocabulary:
 
     def pieces(self, side: Side = "target") -> list[str]:
         """The symbol of every id of a side, for people and for export."""
-        learnt = [self._processor(side).id_to_piece(i) for i in range(len(self._processor(side)))]
-        return learnt[:META] + self.tags + learnt[META:]
+        processor = self._processor(side)
+        return [*PIECES, *self.tags, *(processor.id_to_piece(index) for index in range(META, len(processor)))]
 
     def _processor(self, side: Side) -> Any:
         return self._processors[-1 if side == "target" else 0]
@@ -166,8 +171,6 @@ def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
             vocab_size=config.size,
             character_coverage=config.coverage,
             byte_fallback=config.byte_fallback,
-            # the symbols' own characters: "</s>" in a text must be spellable, for it is not a symbol there
-            required_chars="</>",
             # nmt_nfkc would also turn ZWNJ into a space; the rest of what it does, clean.plain has done
             normalization_rule_name="nfkc",
             max_sentence_length=2 * MAX_LINE,
@@ -176,6 +179,10 @@ def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
             unk_id=UNK,
             bos_id=BOS,
             eos_id=EOS,
+            pad_piece=HIDDEN[PAD],
+            unk_piece=HIDDEN[UNK],
+            bos_piece=HIDDEN[BOS],
+            eos_piece=HIDDEN[EOS],
             minloglevel=2,
         )
     except RuntimeError as error:

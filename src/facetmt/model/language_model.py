@@ -14,9 +14,8 @@ from facetmt.model.layers import (
     causal_bias,
     embed,
     embedding,
-    next_key,
     norm,
-    run,
+    run_blocks,
     segment_bias,
     segment_sums,
 )
@@ -50,14 +49,18 @@ class LanguageModel(nnx.Module):
         self.blocks = nnx.List([EncoderBlock(config, rngs=rngs) for _ in range(layers)])
         self.norm = norm(config, rngs)
 
-    def hidden(self, batch: PackedText, rngs: nnx.Rngs | None) -> Array:
-        """What predicts the labels of a batch: [R, T, W]."""
-        dropout, remat = self.config.dropout, self.config.remat
-        x = embed(self.embedding, batch.target, batch.target_position, dropout, next_key(rngs))
+    @property
+    def sites(self) -> int:
+        """Rows of dropout words that a forward pass takes."""
+        return 1 + EncoderBlock.sites * len(self.blocks)
+
+    def hidden(self, batch: PackedText, words: Array | None) -> Array:
+        """What predicts the labels of a batch: [R, T, W]; no words, no dropout."""
+        drop, words = (None, None) if words is None else (words[0], words[1:])
+        x = embed(self.embedding, batch.target, batch.target_position, self.config.dropout, drop)
         segment = batch.target_segment
         bias = jnp.minimum(segment_bias(segment, segment), causal_bias(segment.shape[1]))
-        for block in self.blocks:
-            x = run(block, x, bias, next_key(rngs), remat=remat)
+        x = run_blocks(self.blocks, x, bias, words=words, sites=EncoderBlock.sites, remat=self.config.remat)
         hidden: Array = self.norm(x)
         return hidden
 

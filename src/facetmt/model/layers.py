@@ -1,7 +1,7 @@
 """What a Transformer is made of: dropout, positions, masks, attention, feed-forward, blocks."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,33 +18,38 @@ Ids = Array | NDArray[np.int32]  # token ids, segments or positions, on either s
 MASKED = -1e9  # finite, so that a query without a key gives uniform weights and no NaN
 
 
-def keep_mask(key: Array, rate: float, shape: tuple[int, ...]) -> Array:
-    """Bernoulli(1 - rate) from a keyed integer hash of the element's index."""
-    # Threefry for every element would cost a fifth of a training step on a CPU; here it only makes two words
-    # of key, and six integer operations an element, fused with the multiplication, make the mask.
-    first, second = jax.random.bits(key, (2,), jnp.uint32)
+def dropout_words(key: Array, sites: int) -> Array:
+    """Two random words for each place where a model drops: [sites, 2] uint32."""
+    # One call for all: every call of Threefry is hundreds of instructions that XLA has to compile.
+    return jax.random.bits(key, (sites, 2), jnp.uint32)
+
+
+def keep_mask(words: Array, rate: float, shape: tuple[int, ...]) -> Array:
+    """Bernoulli(1 - rate) from a hash, keyed by two words, of the element's index."""
+    # Threefry for every element would cost a fifth of a training step on a CPU; six integer operations an
+    # element, fused with the multiplication, cost next to nothing and are the same on every device.
     bits = jnp.zeros(shape, jnp.uint32)
     stride = 1
     for axis in range(len(shape) - 1, -1, -1):
         bits = bits + jax.lax.broadcasted_iota(jnp.uint32, shape, axis) * np.uint32(stride % 2**32)
         stride *= shape[axis]
-    bits = (bits ^ first) * np.uint32(0x7FEB352D)
-    bits = ((bits ^ (bits >> 15)) + second) * np.uint32(0x846CA68B)
+    bits = (bits ^ words[0]) * np.uint32(0x7FEB352D)
+    bits = ((bits ^ (bits >> 15)) + words[1]) * np.uint32(0x846CA68B)
     bits = bits ^ (bits >> 16)
-    keep: Array = bits >= np.uint32(min(round(rate * 2**32), 2**32 - 1))
+    keep: Array = bits >= np.uint32(round(rate * 2**32))
     return keep
 
 
-def dropout(x: Array, rate: float, key: Array | None) -> Array:
-    """x · keep / (1 - rate); the identity without a key."""
-    if key is None or rate == 0.0:
+def dropout(x: Array, rate: float, words: Array | None) -> Array:
+    """x · keep / (1 - rate); the identity without words."""
+    if words is None or rate == 0.0:
         return x
-    return jnp.where(keep_mask(key, rate, x.shape), x * jnp.asarray(1.0 / (1.0 - rate), x.dtype), 0)
+    return jnp.where(keep_mask(words, rate, x.shape), x * jnp.asarray(1.0 / (1.0 - rate), x.dtype), 0)
 
 
-def subkeys(key: Array | None, count: int) -> list[Array | None]:
-    """The key split for the dropouts of one block; None stays None."""
-    return [None] * count if key is None else list(jax.random.split(key, count))
+def each(words: Array | None, count: int) -> list[Array | None]:
+    """The rows of a block's dropout words; without words a None for each."""
+    return [None] * count if words is None else list(words)
 
 
 @lru_cache(maxsize=8)
@@ -75,13 +80,13 @@ def causal_bias(length: int) -> Array:
 
 
 def attend(
-    query: Array, key: Array, value: Array, bias: Array, rate: float = 0.0, drop: Array | None = None
+    query: Array, key: Array, value: Array, bias: Array, rate: float = 0.0, words: Array | None = None
 ) -> Array:
     """softmax(q·kᵀ/√D + bias)·v, heads joined: [R, H, T, D], 2 x [R, H, S, D] -> [R, T, H·D]."""
     rows, heads, length, depth = query.shape
     scores = jnp.einsum("rhtd,rhsd->rhts", query * jnp.asarray(depth**-0.5, query.dtype), key)
     weights = jax.nn.softmax(scores.astype(jnp.float32) + bias, axis=-1)
-    weights = dropout(weights, rate, drop).astype(value.dtype)
+    weights = dropout(weights, rate, words).astype(value.dtype)
     joined = jnp.einsum("rhts,rhsd->rhtd", weights, value)
     return joined.transpose(0, 2, 1, 3).reshape(rows, length, heads * depth)
 
@@ -154,16 +159,16 @@ class Attention(nnx.Module):
         heads = projected.reshape(rows, length, parts, self.heads, self.depth).transpose(2, 0, 3, 1, 4)
         return tuple(heads[part] for part in range(parts))
 
-    def to_self(self, x: Array, bias: Array, key: Array | None) -> Array:
+    def to_self(self, x: Array, bias: Array, words: Array | None) -> Array:
         """[R, T, W] attends to itself."""
         q, k, v = self.split(self.query_key_value(x), 3)
-        return self.out(attend(q, k, v, bias, self.rate, key))
+        return self.out(attend(q, k, v, bias, self.rate, words))
 
-    def to_memory(self, x: Array, memory: Array, bias: Array, key: Array | None) -> Array:
+    def to_memory(self, x: Array, memory: Array, bias: Array, words: Array | None) -> Array:
         """[R, T, W] attends to the encoder's output [R, S, W]."""
         (q,) = self.split(self.query(x), 1)
         k, v = self.split(self.key_value(memory), 2)
-        return self.out(attend(q, k, v, bias, self.rate, key))
+        return self.out(attend(q, k, v, bias, self.rate, words))
 
     def to_past(self, x: Array, past: Past, index: Array, bias: Array) -> tuple[Array, Past]:
         """The K hypotheses of each sentence [B, K, W] attend to all that was cached, and to themselves."""
@@ -192,13 +197,15 @@ class FeedForward(nnx.Module):
         self.widen = Linear(shape.width, shape.mlp, bias=True, rngs=rngs)
         self.narrow = Linear(shape.mlp, shape.width, bias=True, rngs=rngs)
 
-    def __call__(self, x: Array, key: Array | None) -> Array:
+    def __call__(self, x: Array, words: Array | None) -> Array:
         """[R, T, W] -> [R, T, W]."""
-        return self.narrow(dropout(nnx.relu(self.widen(x)), self.rate, key))
+        return self.narrow(dropout(nnx.relu(self.widen(x)), self.rate, words))
 
 
 class EncoderBlock(nnx.Module):
     """Pre-norm: x + attention(norm x), then x + mlp(norm x)."""
+
+    sites = 4  # rows of dropout words it takes
 
     def __init__(self, config: ModelConfig, *, rngs: nnx.Rngs) -> None:
         """One layer of the encoder, or of a language model when the bias is causal."""
@@ -208,15 +215,17 @@ class EncoderBlock(nnx.Module):
         self.mlp_norm = norm(config, rngs)
         self.mlp = FeedForward(config, rngs=rngs)
 
-    def __call__(self, x: Array, bias: Array, key: Array | None) -> Array:
+    def __call__(self, x: Array, bias: Array, words: Array | None) -> Array:
         """[R, T, W] -> [R, T, W]."""
-        keys = subkeys(key, 4)
-        x = x + dropout(self.attention.to_self(self.attention_norm(x), bias, keys[0]), self.rate, keys[1])
-        return x + dropout(self.mlp(self.mlp_norm(x), keys[2]), self.rate, keys[3])
+        drop = each(words, self.sites)
+        x = x + dropout(self.attention.to_self(self.attention_norm(x), bias, drop[0]), self.rate, drop[1])
+        return x + dropout(self.mlp(self.mlp_norm(x), drop[2]), self.rate, drop[3])
 
 
 class DecoderBlock(nnx.Module):
     """Pre-norm: self-attention, attention to the source, mlp."""
+
+    sites = 6
 
     def __init__(self, config: ModelConfig, *, rngs: nnx.Rngs) -> None:
         """One layer of the decoder."""
@@ -228,13 +237,15 @@ class DecoderBlock(nnx.Module):
         self.mlp_norm = norm(config, rngs)
         self.mlp = FeedForward(config, rngs=rngs)
 
-    def __call__(self, x: Array, memory: Array, bias: Array, source_bias: Array, key: Array | None) -> Array:
+    def __call__(
+        self, x: Array, memory: Array, bias: Array, source_bias: Array, words: Array | None
+    ) -> Array:
         """[R, T, W], [R, S, W] -> [R, T, W]."""
-        keys = subkeys(key, 6)
-        x = x + dropout(self.attention.to_self(self.attention_norm(x), bias, keys[0]), self.rate, keys[1])
-        heard = self.source.to_memory(self.source_norm(x), memory, source_bias, keys[2])
-        x = x + dropout(heard, self.rate, keys[3])
-        return x + dropout(self.mlp(self.mlp_norm(x), keys[4]), self.rate, keys[5])
+        drop = each(words, self.sites)
+        x = x + dropout(self.attention.to_self(self.attention_norm(x), bias, drop[0]), self.rate, drop[1])
+        heard = self.source.to_memory(self.source_norm(x), memory, source_bias, drop[2])
+        x = x + dropout(heard, self.rate, drop[3])
+        return x + dropout(self.mlp(self.mlp_norm(x), drop[4]), self.rate, drop[5])
 
     def advance(
         self, x: Array, past: Past, source: Past, index: Array, bias: Array, source_bias: Array
@@ -263,18 +274,23 @@ def embedding(vocabulary: int, config: ModelConfig, rngs: nnx.Rngs) -> nnx.Embed
     )
 
 
-def embed(table: nnx.Embed, ids: Ids, position: Ids, rate: float, key: Array | None) -> Array:
+def embed(table: nnx.Embed, ids: Ids, position: Ids, rate: float, words: Array | None) -> Array:
     """√W·E[id] + PE[position], then dropout: [R, T] -> [R, T, W]."""
     # positions lie within the row, so its length is all the table needs
     places = jnp.asarray(position_table(ids.shape[1], table.features), table.dtype)[position]
-    return dropout(table(jnp.asarray(ids)) * math.sqrt(table.features) + places, rate, key)
+    return dropout(table(jnp.asarray(ids)) * math.sqrt(table.features) + places, rate, words)
 
 
-def run(block: Callable[..., Array], *inputs: Array | None, remat: bool) -> Array:
-    """One block, its activations recomputed in the backward pass if `remat`."""
-    return jax.checkpoint(block)(*inputs) if remat else block(*inputs)
-
-
-def next_key(rngs: nnx.Rngs | None) -> Array | None:
-    """The next dropout key; None when nothing is to be dropped."""
-    return None if rngs is None else rngs.dropout()
+def run_blocks(
+    blocks: Iterable[Callable[..., Array]],
+    x: Array,
+    *inputs: Array,
+    words: Array | None,
+    sites: int,
+    remat: bool,
+) -> Array:
+    """The blocks one after another, `sites` rows of words each, rematerialised if asked for."""
+    for number, block in enumerate(blocks):
+        mine = None if words is None else words[number * sites : (number + 1) * sites]
+        x = jax.checkpoint(block)(x, *inputs, mine) if remat else block(x, *inputs, mine)
+    return x

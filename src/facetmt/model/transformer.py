@@ -18,10 +18,9 @@ from facetmt.model.layers import (
     causal_bias,
     embed,
     embedding,
-    next_key,
     norm,
     position_table,
-    run,
+    run_blocks,
     segment_bias,
 )
 
@@ -64,20 +63,31 @@ class Transformer(nnx.Module):
         self.decoder = nnx.List([DecoderBlock(config, rngs=rngs) for _ in range(shape.decoder_layers)])
         self.decoder_norm = norm(config, rngs)
 
-    def hidden(self, batch: PackedPairs, rngs: nnx.Rngs | None) -> Array:
-        """What predicts the labels of a batch: [R, T, W], to be projected by `matrix`."""
-        segment = batch.source_segment
-        memory = self.encode(batch.source, segment, batch.source_position, rngs)
-        target = (batch.target, batch.target_segment, batch.target_position)
-        return self.decode(*target, memory, segment, rngs)
+    @property
+    def sites(self) -> int:
+        """Rows of dropout words that a forward pass takes."""
+        return self.encoder_sites + 1 + DecoderBlock.sites * len(self.decoder)
 
-    def encode(self, source: Ids, segment: Ids, position: Ids, rngs: nnx.Rngs | None) -> Array:
+    @property
+    def encoder_sites(self) -> int:
+        """The encoder's share of them."""
+        return 1 + EncoderBlock.sites * len(self.encoder)
+
+    def hidden(self, batch: PackedPairs, words: Array | None) -> Array:
+        """What predicts the labels of a batch: [R, T, W], to be projected by `matrix`; no words, no dropout."""
+        first, second = (None, None) if words is None else jnp.split(words, [self.encoder_sites])
+        segment = batch.source_segment
+        memory = self.encode(batch.source, segment, batch.source_position, first)
+        target = (batch.target, batch.target_segment, batch.target_position)
+        return self.decode(*target, memory, segment, second)
+
+    def encode(self, source: Ids, segment: Ids, position: Ids, words: Array | None = None) -> Array:
         """Ids, segments and positions [R, S] -> [R, S, W]."""
         table = self.source_embedding or self.target_embedding
-        x = embed(table, source, position, self.config.dropout, next_key(rngs))
+        drop, words = (None, None) if words is None else (words[0], words[1:])
+        x = embed(table, source, position, self.config.dropout, drop)
         bias = segment_bias(segment, segment)
-        for block in self.encoder:
-            x = run(block, x, bias, next_key(rngs), remat=self.config.remat)
+        x = run_blocks(self.encoder, x, bias, words=words, sites=EncoderBlock.sites, remat=self.config.remat)
         memory: Array = self.encoder_norm(x)
         return memory
 
@@ -88,14 +98,23 @@ class Transformer(nnx.Module):
         position: Ids,
         memory: Array,
         source_segment: Ids,
-        rngs: nnx.Rngs | None,
+        words: Array | None = None,
     ) -> Array:
         """Decoder input [R, T] and encoder output [R, S, W] -> [R, T, W]."""
-        x = embed(self.target_embedding, target, position, self.config.dropout, next_key(rngs))
+        drop, words = (None, None) if words is None else (words[0], words[1:])
+        x = embed(self.target_embedding, target, position, self.config.dropout, drop)
         bias = jnp.minimum(segment_bias(segment, segment), causal_bias(target.shape[1]))
         source_bias = segment_bias(segment, source_segment)
-        for block in self.decoder:
-            x = run(block, x, memory, bias, source_bias, next_key(rngs), remat=self.config.remat)
+        x = run_blocks(
+            self.decoder,
+            x,
+            memory,
+            bias,
+            source_bias,
+            words=words,
+            sites=DecoderBlock.sites,
+            remat=self.config.remat,
+        )
         hidden: Array = self.decoder_norm(x)
         return hidden
 

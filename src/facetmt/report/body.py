@@ -58,7 +58,7 @@ CHARTS = {
     "facet-loss": Chart("Dev loss by facet", "The same by loss, which is less noisy.", of_run=True),
     "raw": Chart(
         "Raw rewards",
-        "The median reward between the two quantiles to which rewards are clipped; near an edge, the scale is saturated.",
+        "The median between the two quantiles to which rewards are clipped; near an edge, the scale is saturated.",
         NO_REWARD,
         of_run=True,
     ),

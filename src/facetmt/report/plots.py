@@ -103,3 +103,28 @@ def write_figure(figure: go.Figure, path: Path) -> None:
     """One self-contained HTML page, plotly's script inside: it opens without a network."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.write_html(path, include_plotlyjs=True, full_html=True)
+
+
+def trials_figure(keys: Sequence[str], trials: Sequence[tuple[Mapping[str, object], float]]) -> go.Figure:
+    """Score of every trial of a search over the first key, a line for each setting of the others."""
+    groups: dict[str, list[tuple[str, float]]] = {}
+    for settings, score in trials:
+        rest = ", ".join(f"{key.rsplit('.', 1)[-1]} {settings.get(key)}" for key in keys[1:])
+        groups.setdefault(rest, []).append((str(settings.get(keys[0])), score))
+    order = sorted({str(settings.get(keys[0])) for settings, _ in trials})
+    figure = go.Figure(
+        [
+            go.Scatter(
+                x=[x for x, _ in sorted(rows)],
+                y=[y for _, y in sorted(rows)],
+                mode="lines+markers",
+                name=name,
+            )
+            for name, rows in sorted(groups.items())
+        ]
+    )
+    figure.update_layout(
+        title="Dev BLEU of the trials", xaxis_title=keys[0], yaxis_title="dev BLEU", template="plotly_white"
+    )
+    figure.update_xaxes(type="category", categoryorder="array", categoryarray=order)
+    return figure

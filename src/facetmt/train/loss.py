@@ -9,15 +9,19 @@ from flax import nnx
 from jax import Array
 
 from facetmt.data.batch import Batch
-from facetmt.model.layers import Ids, segment_sums
+from facetmt.model.layers import Ids, dropout_words, segment_sums
 from facetmt.model.transformer import Graph, Params
 
 
 class TokenModel(Protocol):
     """A module that predicts target tokens: the Transformer or a language model."""
 
-    def hidden(self, batch: Batch, rngs: nnx.Rngs | None) -> Array:
-        """[R, T, W]; nothing is dropped without `rngs`."""
+    @property
+    def sites(self) -> int:
+        """Rows of dropout words that `hidden` takes."""
+
+    def hidden(self, batch: Batch, words: Array | None) -> Array:
+        """[R, T, W]; nothing is dropped without words."""
 
     def matrix(self) -> Array:
         """The output projection [V, W]."""
@@ -30,10 +34,11 @@ class FacetLoss(NamedTuple):
     tokens: Array
 
 
-def training_loss(model: TokenModel, batch: Batch, smoothing: float, rngs: nnx.Rngs | None) -> Array:
-    """The smoothed loss summed over the target tokens that are not padding; a scalar to differentiate."""
+def training_loss(model: TokenModel, batch: Batch, smoothing: float, key: Array) -> Array:
+    """The smoothed loss with dropout, summed over the target tokens that are not padding."""
     present = (batch.target_segment > 0).astype(jnp.float32)
-    return loss_sum(model.hidden(batch, rngs), model.matrix(), batch.label, present, smoothing)
+    hidden = model.hidden(batch, dropout_words(key, model.sites))
+    return loss_sum(hidden, model.matrix(), batch.label, present, smoothing)
 
 
 def token_losses(model: TokenModel, batch: Batch, smoothing: float = 0.0) -> Array:

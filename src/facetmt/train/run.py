@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from facetmt.data.prepare import Prepared, prepare
 from facetmt.recipe import Recipe
-from facetmt.train.display import prepare_progress, watch
+from facetmt.train.display import Watcher, prepare_progress, watch
 from facetmt.train.interrupt import Interrupt
 from facetmt.train.loop import Loop
 from facetmt.train.session import Session, check_directory, open_session
@@ -26,22 +27,24 @@ class Outcome:
     seconds: float
 
 
-def train(recipe: Recipe, directory: Path, *, resume: bool = False) -> Outcome:
-    """Train to the last step, or to a signal."""
+def train(
+    recipe: Recipe, directory: Path, *, resume: bool = False, watchers: Sequence[Watcher] = ()
+) -> Outcome:
+    """Train to the last step, or to a signal; `watchers` are told how it goes, besides the screen."""
     check_directory(recipe, directory, resume)
     with prepare_progress() as progress:
         prepared = prepare(recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=progress)
     session = open_session(recipe, directory, prepared, resume)
     write_facets(prepared, directory)
-    watchers = watch(directory, recipe.train.steps, session.tally.step, recipe.train.tensorboard)
+    own = watch(directory, recipe.train.steps, session.tally.step, recipe.train.tensorboard)
     try:
         for note in session.notes:
-            watchers[0].say(note)
+            own[0].say(note)
         with Interrupt() as interrupt:
-            finished = Loop(session, watchers, interrupt).run()
+            finished = Loop(session, [*own, *watchers], interrupt).run()
     finally:
         session.log.close()
-        for watcher in watchers:
+        for watcher in own:
             watcher.close()
     return outcome(session, finished)
 

@@ -81,8 +81,7 @@ def make_step(
 
     def train_loss(params: Params, batch: Batch, key: Array) -> tuple[Array, Array]:
         model = nnx.merge(graph, params)
-        rngs = nnx.Rngs(dropout=key)
-        return training_loss(model, batch, optimiser.label_smoothing, rngs), token_count(batch)
+        return training_loss(model, batch, optimiser.label_smoothing, key), token_count(batch)
 
     def dev_loss(params: Params, dev: Batch) -> tuple[Array, FacetLoss]:
         by_facet = facet_loss(graph, params, dev, num_facets)

@@ -183,7 +183,7 @@ def translate(
     source = jnp.asarray(source)
     segment = (source != PAD).astype(jnp.int32)
     position = jnp.broadcast_to(jnp.arange(source.shape[1]), source.shape)
-    memory = model.encode(source, segment, position, None)
+    memory = model.encode(source, segment, position)
     cache = model.start(memory, segment, beam, max_length)
     return beam_search(
         model.advance,

@@ -9,6 +9,7 @@ import pytest
 from flax import nnx
 
 from facetmt.model.config import ModelConfig
+from facetmt.model.layers import dropout_words
 from facetmt.model.transformer import Transformer, count_parameters, create, graph_of
 
 TINY = {"width": 16, "mlp": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
@@ -47,9 +48,10 @@ def test_a_separate_source_vocabulary_and_an_untied_output_cost_a_matrix_each():
 @partial(jax.jit, static_argnums=0)
 def run(graph, params, source, target, segments, positions, key):
     module = nnx.merge(graph, params)
-    rngs = None if key is None else nnx.Rngs(dropout=key)
-    memory = module.encode(source, segments[0], positions[0], rngs)
-    return module.logits(module.decode(target, segments[1], positions[1], memory, segments[0], rngs))
+    words = None if key is None else dropout_words(key, module.sites)
+    first, second = (None, None) if key is None else jnp.split(words, [module.encoder_sites])
+    memory = module.encode(source, segments[0], positions[0], first)
+    return module.logits(module.decode(target, segments[1], positions[1], memory, segments[0], second))
 
 
 def forward(model, source, target, segments=None, positions=None, key=None):
@@ -136,7 +138,8 @@ def test_rematerialisation_changes_no_gradient(pairs):
         def loss(params, graph=model.graph):
             module = nnx.merge(graph, params)
             ones, positions = np.ones_like(pairs[0][0]), np.arange(3)[None]
-            memory = module.encode(pairs[0][0], ones, positions, nnx.Rngs(dropout=1))
+            words = dropout_words(jax.random.key(1), module.encoder_sites)
+            memory = module.encode(pairs[0][0], ones, positions, words)
             return jnp.sum(memory**2)
 
         gradients.append(jax.jit(jax.grad(loss))(model.params))

@@ -181,8 +181,14 @@ def _score(directory, names, bleu, recipe, sentences, seed, hostile):
         for number in range(sentences):
             words = text.choice(WORDS, size=9 + int(text.integers(8))).tolist()
             wrong = errors.random(len(words)) > 0.45 + bleu[index] / 100
-            output = [str(text_word) if not bad else "und" for text_word, bad in zip(words, wrong, strict=True)]
-            row = {"source": " ".join(words[::-1]), "reference": " ".join(words), "hypothesis": " ".join(output)}
+            output = [
+                str(text_word) if not bad else "und" for text_word, bad in zip(words, wrong, strict=True)
+            ]
+            row = {
+                "source": " ".join(words[::-1]),
+                "reference": " ".join(words),
+                "hypothesis": " ".join(output),
+            }
             rows.append(dict.fromkeys(row, HOSTILE) if hostile and number == 0 else row)
         lines = [json.dumps(row, ensure_ascii=False) for row in rows]
         (directory / TRANSLATIONS / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -131,7 +131,7 @@ def test_padding_has_neither_loss_nor_gradient():
     @jax.jit
     def gradient(batch):
         return jax.value_and_grad(
-            lambda params: training_loss(nnx.merge(MODEL.graph, params), batch, 0.1, None)
+            lambda params: training_loss(nnx.merge(MODEL.graph, params), batch, 0.1, jax.random.key(0))
         )(MODEL.params)
 
     (value, clean), (noisy_value, dirty) = gradient(batch), gradient(noisy)

@@ -63,7 +63,7 @@ def dropped_loss(params, batch, step):
     """The training loss a token with the dropout of the given step."""
     key = jax.random.fold_in(jax.random.key(SEED), step)
     model = nnx.merge(MODEL.graph, params)
-    total = training_loss(model, batch, CONFIG.label_smoothing, nnx.Rngs(dropout=key))
+    total = training_loss(model, batch, CONFIG.label_smoothing, key)
     return total / (batch.target_segment > 0).sum()
 
 

@@ -177,9 +177,9 @@ def plain_logits(target):
     model = nnx.merge(MODEL.graph, SHARP)
     segment = (SOURCE != PAD).astype(np.int32)
     position = np.broadcast_to(np.arange(SOURCE.shape[1]), SOURCE.shape)
-    memory = model.encode(SOURCE, segment, position, None)
+    memory = model.encode(SOURCE, segment, position)
     ones, places = jnp.ones_like(target), jnp.broadcast_to(jnp.arange(target.shape[1]), target.shape)
-    return jax.nn.log_softmax(model.logits(model.decode(target, ones, places, memory, segment, None)))
+    return jax.nn.log_softmax(model.logits(model.decode(target, ones, places, memory, segment)))
 
 
 def rescored(ids, length, sentence):

@@ -1,0 +1,182 @@
+"""The model card: what the model is, what it was trained on and how much each facet mattered, how well it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+import yaml
+
+from facetmt.recipe import dump_recipe
+from facetmt.report.digest import Digest, digest, system_name
+from facetmt.report.health import examine
+from facetmt.report.markup import duration
+from facetmt.report.progress import best
+from facetmt.report.tables import markdown_text
+from facetmt.runlog import Run
+
+FILL = "TO FILL IN"
+
+
+def model_card(run: Run) -> str:
+    """Markdown with the front matter of a Hugging Face model repository; what nobody logged is left to fill in."""
+    seen = digest(run)
+    parts = [
+        front_matter(seen),
+        f"# {markdown_text(seen.name)}\n\n{summary(seen)}",
+        uses(),
+        data_use(seen),
+        training(seen),
+        evaluation(seen),
+        limits(seen),
+        recipe_section(seen),
+    ]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def languages(run: Digest) -> tuple[list[str], list[str]]:
+    """Source and target languages, each once."""
+    rows = run.run.facet_table.values()
+    source, target = (
+        sorted({str(row[side]) for row in rows if row.get(side)}) for side in ("source", "target")
+    )
+    config = run.recipe.data
+    return source or [config.source or FILL], target or [config.target or FILL]
+
+
+def front_matter(run: Digest) -> str:
+    source, target = languages(run)
+    front: dict[str, Any] = {
+        "language": sorted({*source, *target} - {FILL}) or [FILL],
+        "license": FILL,
+        "library_name": "facetmt",
+        "pipeline_tag": "translation",
+        "tags": ["translation", "multi-armed-bandit", "curriculum-learning"],
+        "datasets": [FILL],
+        "metrics": ["bleu", "chrf"],
+    }
+    if results := scored(run):
+        front["model-index"] = [{"name": run.name, "results": results}]
+    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---"
+
+
+def scored(run: Digest) -> list[dict[str, Any]]:
+    """Test scores in the form of a model index."""
+    scores = run.run.scores or {}
+    return [
+        {
+            "task": {"type": "translation"},
+            "dataset": {"name": f"{facet} (test)", "type": FILL},
+            "metrics": [
+                {"type": kind, "name": label, "value": round(float(values[kind]), 2)}
+                for kind, label in (("bleu", "BLEU"), ("chrf", "chrF"))
+                if kind in values
+            ],
+        }
+        for facet, values in scores.get("facets", {}).items()
+    ]
+
+
+def summary(run: Digest) -> str:
+    source, target = (", ".join(side) for side in languages(run))
+    model = run.recipe.model
+    return (
+        f"Machine translation from {source} to {target}: a Transformer (`{model.preset}`) trained with facetmt on "
+        f"{len(run.facets)} facets of data, sampled by {system_name(run.recipe)}. "
+        f"It was trained for {run.steps:,} steps in {duration(run.seconds)} of wall-clock."
+    )
+
+
+def uses() -> str:
+    return (
+        f"## Intended use\n\n- Meant for: {FILL}\n- Not meant for: text that decides about people (medical, legal, "
+        f"administrative) without a translator who checks it. {FILL}\n- Contact: {FILL}"
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---"] + ["---:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, rule, *rows))
+
+
+def data_use(run: Digest) -> str:
+    """How much each facet mattered (the paper's closing proposal)."""
+    if run.share is None:
+        return f"## Training data\n\n{FILL}"
+    head, rows = (
+        ["Facet", "Training pairs", "Share of training", "Share of the data", "Epochs", "Mean reward"],
+        [],
+    )
+    for place in (-run.share).argsort(kind="stable").tolist():
+        natural = None if run.sizes is None else float(run.sizes[place] / run.sizes.sum())
+        rows.append(
+            [
+                markdown_text(run.facets[place]),
+                shown(None if run.sizes is None else float(run.sizes[place]), "{:,.0f}"),
+                shown(float(run.share[place]), "{:.1%}"),
+                shown(natural, "{:.1%}"),
+                shown(None if run.epochs is None else float(run.epochs[place]), "{:.2f}"),
+                shown(None if run.rewards is None else float(run.rewards.mean_scaled[place]), "{:+.3f}"),
+            ]
+        )
+    how = (
+        "The share of training is the share of batches that the bandit drew; the mean reward is the progress it saw "
+        "there, scaled to [−1, 1]. A facet that was drawn often is not thereby the one that taught the most."
+        if run.rewards is not None
+        else "The share of training is the share of the batches."
+    )
+    return (
+        f"## Training data: how much each facet mattered\n\n{how}\n\n{table(head, rows)}\n\n"
+        f"Origin and licence of each facet: {FILL}"
+    )
+
+
+def shown(value: float | None, pattern: str) -> str:
+    return "–" if value is None or value != value else pattern.format(value)
+
+
+def training(run: Digest) -> str:
+    schedule, optimiser, batch = run.recipe.schedule, run.recipe.optimiser, run.recipe.batch
+    lines = [
+        f"- Sampling: {system_name(run.recipe)}",
+        f"- Batches: {batch.rows} rows of {batch.length} tokens",
+        f"- Optimiser: Adam, learning rate {optimiser.learning_rate:g} ({optimiser.schedule}), "
+        f"{optimiser.warmup:,} steps of warm-up, label smoothing {optimiser.label_smoothing:g}",
+        f"- Seed: {run.recipe.seed}",
+    ]
+    if schedule.learns:
+        lines.insert(
+            1, f"- Bandit: learning rate {schedule.learning_rate:g}, exploration {schedule.exploration:g}"
+        )
+    if mark := best(run):
+        lines.append(f"- Chosen by dev BLEU: {mark.bleu:.2f} at step {mark.step:,}")
+    return "## Training\n\n" + "\n".join(lines) + f"\n- Hardware and energy: {FILL}"
+
+
+def evaluation(run: Digest) -> str:
+    scores = run.run.scores
+    if scores is None:
+        return f"## Evaluation\n\nNot evaluated yet. {FILL}"
+    rows = [["**Average**", *(shown(scores["average"].get(kind), "**{:.2f}**") for kind in ("bleu", "chrf"))]]
+    for part in ("groups", "facets"):
+        rows += [
+            [markdown_text(name), *(shown(values.get(kind), "{:.2f}") for kind in ("bleu", "chrf"))]
+            for name, values in scores.get(part, {}).items()
+        ]
+    signatures = "\n".join(f"- `{signature}`" for signature in scores["signature"].values())
+    return f"## Evaluation\n\n{table(['Test set', 'BLEU', 'chrF'], rows)}\n\nSacreBLEU signatures:\n\n{signatures}"
+
+
+def limits(run: Digest) -> str:
+    notes = [f"- {markdown_text(finding.what)}" for finding in examine(run)]
+    return "## Limitations\n\n" + "\n".join([*notes, f"- Biases of the training data: {FILL}"])
+
+
+def recipe_section(run: Digest) -> str:
+    """The recipe without the paths of the machine that it ran on."""
+    data = replace(run.recipe.data, root=PurePath(run.recipe.data.root).name)
+    text = dump_recipe(replace(run.recipe, data=data, prepared=PurePath(run.recipe.prepared).name))
+    fence = "````" if "```" in text else "```"
+    return f"## Recipe\n\n{fence}yaml\n{text}{fence}"

@@ -1,0 +1,260 @@
+"""Replay: what another policy would have drawn, given the rewards that a run logged (off-policy estimate)."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from facetmt.bandit import REWARDS, Policy, Pull, QuantileScaler
+from facetmt.bandit.config import POLICIES, ScheduleConfig
+from facetmt.errors import UserError
+from facetmt.recipe import load_recipe
+from facetmt.runlog import RECIPE, Pulls, Run
+
+Floats = npt.NDArray[np.float64]
+
+POINTS = 500  # of the replayed π, which is averaged over them for the shares
+REPLICATES = 20  # bootstrap replays behind the intervals
+BLOCKS = 50  # of the log, resampled whole for the interval of the mean reward: neighbours are not independent
+INTERVAL = (0.025, 0.975)
+CANNOT_SAY = (
+    "The rewards were earned by a model that trained under the logged curriculum; another curriculum would have "
+    "trained another model, which would have earned other rewards, the more so the further the two drift apart.",
+    "Rewards are scaled by the window of the rewards that were logged, not of those that the other policy would see.",
+    "It says nothing about BLEU: only training says that.",
+)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a facet would have got of the batches."""
+
+    facet: str
+    logged: float  # share of the batches in the log
+    replayed: float  # mean of the other policy's π
+    low: float  # range over bootstrap replays, each with its own luck of the draws
+    high: float
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The answer, its uncertainty, and what it cannot say."""
+
+    schedule: ScheduleConfig
+    steps: int
+    shares: tuple[Share, ...]  # the most drawn first
+    prob_step: npt.NDArray[np.int64]  # [points]
+    probs: Floats  # [points, facets]: the other policy's π along the log
+    logged_reward: float  # mean scaled reward in the log, by the replayed reward and scale
+    reward: float  # what the other policy would have earned: Σ w·y/Σ w, w = π'(a)/π(a)
+    error: float  # its standard error
+    low: float  # its 95 % interval, by block bootstrap
+    high: float
+    effective: float  # effective sample size (Σ w)²/Σ w²; near 1 the log says nothing about this policy
+    cautions: tuple[str, ...]
+
+
+def replay(run: Run | Path, *, seed: int = 1, replicates: int = REPLICATES, **settings: Any) -> Replay:
+    """Replay a run's log with other `schedule` settings (policy, reward, learning_rate, exploration, window, ...)."""
+    opened = run if isinstance(run, Run) else Run(Path(run))
+    old = load_recipe(opened.directory / RECIPE).schedule
+    new = changed(old, settings)
+    pulls = opened.pulls
+    raw = raw_rewards(opened, old, new, pulls)
+    scaled = scaled_rewards(raw, new)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    policy = new_policy(opened, new)
+    path = follow(policy, pulls, scaled, new.feedback_lag, np.ones(len(scaled)))
+    luck = [
+        follow(
+            new_policy(opened, new),
+            pulls,
+            scaled,
+            new.feedback_lag,
+            rng.poisson(1.0, len(scaled)),
+            weigh=False,
+        )
+        for _ in range(replicates)
+    ]
+    return summed_up(new, pulls, scaled, path, np.array([one.probs.mean(axis=0) for one in luck]), rng)
+
+
+def changed(old: ScheduleConfig, settings: Mapping[str, Any]) -> ScheduleConfig:
+    """The schedule with what the user gave; None leaves a setting as it was."""
+    given = {key: value for key, value in settings.items() if value is not None}
+    if unknown := given.keys() - vars(old).keys():
+        raise UserError(f"a schedule has no setting {', '.join(sorted(unknown))}; see docs/recipes.md")
+    try:
+        new = replace(old, **given)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"the replay cannot use these settings: {error}") from error
+    for key, known in (("policy", tuple(POLICIES)), ("reward", tuple(REWARDS))):
+        if getattr(new, key) not in known:
+            raise UserError(f"there is no {key} {getattr(new, key)}; choose one of {', '.join(known)}")
+    if new.policy == "mixed":
+        raise UserError(
+            "the mixed baseline draws no facets, so it cannot be replayed; choose static, exp3 or exp3s"
+        )
+    return new
+
+
+def raw_rewards(run: Run, old: ScheduleConfig, new: ScheduleConfig, pulls: Pulls) -> Floats:
+    """The other reward from the logged losses, where they are those that it needs."""
+    if old.policy == "mixed" or not pulls.step.size:
+        raise UserError(f"{run.directory} logged no draws of facets, so there is nothing to replay")
+    on_dev = old.learns and old.reward.startswith("dev-")  # static runs log the training loss
+    if on_dev != new.reward.startswith("dev-"):
+        where = "a dev batch" if on_dev else "the training batch"
+        other = [name for name in REWARDS if name.startswith("dev-") == on_dev]
+        raise UserError(
+            f"{run.directory} logged losses of {where}, so {new.reward} cannot be replayed from it; "
+            f"choose one of {', '.join(other)}"
+        )
+    reward = REWARDS[new.reward]
+    pairs = zip(pulls.before.tolist(), pulls.after.tolist(), strict=True)
+    values = np.array([reward(before, after) for before, after in pairs])
+    if not np.isfinite(values).any():
+        raise UserError(
+            f"{run.directory} did not log the losses that {new.reward} needs; replay another reward"
+        )
+    return values
+
+
+def scaled_rewards(raw: Floats, schedule: ScheduleConfig) -> Floats:
+    """[steps] in [−1, 1]; NaN where a reward is dropped, as the scheduler does."""
+    scaler = QuantileScaler(schedule.window, schedule.low, schedule.high)
+    return np.array([scaler.scale(value) if math.isfinite(value) else math.nan for value in raw.tolist()])
+
+
+def new_policy(run: Run, schedule: ScheduleConfig) -> Policy:
+    sizes = [int(run.facet_table.get(name, {}).get("train", 0)) for name in run.facets]
+    if not all(sizes):
+        if schedule.policy == "static" or schedule.prior_tau is not None:
+            raise UserError(f"{run.directory} does not know the facets' sizes (facets.json), which tau needs")
+        sizes = [1] * len(run.facets)
+    return POLICIES[schedule.policy](schedule, sizes)
+
+
+@dataclass(frozen=True)
+class Trail:
+    """The other policy along the log."""
+
+    step: npt.NDArray[np.int64]  # [points]
+    probs: Floats  # [points, facets]
+    weight: Floats  # [steps] π'(a)/π(a) of the logged draw; empty where only π was asked for
+
+
+def follow(
+    policy: Policy, pulls: Pulls, scaled: Floats, lag: int, times: npt.NDArray[Any], weigh: bool = True
+) -> Trail:
+    """Teach the policy the log: w += μ·y·1[a]/π(a) with the logged π, an unbiased estimate of every arm's reward."""
+    chosen = set(np.linspace(0, len(scaled) - 1, min(len(scaled), POINTS)).round().astype(int).tolist())
+    steps, probs, weights = [], [], []
+    waiting: deque[tuple[Pull, float]] = deque()
+    columns = (
+        pulls.step.tolist(),
+        pulls.facet.tolist(),
+        pulls.prob.tolist(),
+        scaled.tolist(),
+        times.tolist(),
+    )
+    for place, (step, arm, prob, reward, count) in enumerate(zip(*columns, strict=True)):
+        if place in chosen:
+            steps.append(step)
+            probs.append(policy.probs())
+        if weigh:
+            weights.append(float(policy.probs()[arm]) / prob)
+        waiting.append((Pull(arm, prob), reward * count))
+        while len(waiting) > lag:
+            pull, value = waiting.popleft()
+            if math.isfinite(value):
+                policy.update(pull.credit, value)
+    return Trail(np.array(steps), np.array(probs), np.array(weights))
+
+
+def summed_up(
+    schedule: ScheduleConfig,
+    pulls: Pulls,
+    scaled: Floats,
+    path: Trail,
+    luck: Floats,
+    rng: np.random.Generator,
+) -> Replay:
+    """Shares with their spread over replicates [replicates, facets]; the mean reward with its interval."""
+    facets, known = len(pulls.names), np.isfinite(scaled)
+    logged = np.bincount(pulls.facet, minlength=facets) / len(pulls.facet)
+    replayed = path.probs.mean(axis=0)
+    lucky = np.vstack([luck.reshape(-1, facets), replayed])
+    low, high = lucky.min(axis=0), lucky.max(axis=0)
+    shares = [
+        Share(pulls.names[arm], *(float(column[arm]) for column in (logged, replayed, low, high)))
+        for arm in np.argsort(-replayed, kind="stable")
+    ]
+    weight, reward = path.weight[known], scaled[known]
+    mean = float((weight * reward).sum() / weight.sum())
+    # of a ratio of sums, by the delta method
+    error = float(np.sqrt(((weight * (reward - mean)) ** 2).sum()) / weight.sum())
+    effective = float(weight.sum() ** 2 / (weight**2).sum())
+    interval = block_interval(weight, reward, rng)
+    return Replay(
+        schedule, len(scaled), tuple(shares), path.step, path.probs, float(reward.mean()), mean, error, *interval,
+        effective, cautions(effective, int(known.sum())),
+    )  # fmt: skip
+
+
+def block_interval(weight: Floats, reward: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """Of Σ w·y/Σ w, resampling stretches of the log."""
+    stretches = min(BLOCKS, len(weight))
+    products = np.array([part.sum() for part in np.array_split(weight * reward, stretches)])
+    weights = np.array([part.sum() for part in np.array_split(weight, stretches)])
+    drawn = rng.integers(stretches, size=(2000, stretches))
+    low, high = np.quantile(products[drawn].sum(axis=1) / weights[drawn].sum(axis=1), INTERVAL)
+    return float(low), float(high)
+
+
+def cautions(effective: float, steps: int) -> tuple[str, ...]:
+    share = effective / max(steps, 1)
+    if share < 0.1:
+        thin = (
+            f"The log supports this policy thinly: its {steps:,} steps are worth {effective:,.0f} (the effective "
+            "sample size), because the policy likes facets that were seldom drawn.",
+        )
+        return (*thin, *CANNOT_SAY)
+    return CANNOT_SAY
+
+
+def replay_text(result: Replay, top: int = 20) -> str:
+    """The answer for a terminal."""
+    schedule = result.schedule
+    name = f"{schedule.policy}, {schedule.reward}, μ {schedule.learning_rate:g}, γ {schedule.exploration:g}"
+    table = Table(box=None, pad_edge=False)
+    for column in ("facet", "logged", "replayed", "range of bootstrap replays"):
+        table.add_column(column, justify="left" if column == "facet" else "right")
+    for share in result.shares[:top]:
+        spread = f"{share.low:.1%} – {share.high:.1%}"
+        table.add_row(escape(share.facet), f"{share.logged:.1%}", f"{share.replayed:.1%}", spread)
+    if len(result.shares) > top:
+        table.add_row(f"{len(result.shares) - top} others", "", "", "")
+    console = Console(width=110, highlight=False, color_system=None)
+    with console.capture() as capture:
+        console.print(f"Replay of {result.steps:,} steps with {name}: share of the batches\n")
+        console.print(table)
+        console.print(
+            f"\nMean scaled reward: {result.reward:+.3f} ± {result.error:.3f} (95 % interval {result.low:+.3f} to "
+            f"{result.high:+.3f}); logged {result.logged_reward:+.3f}. Effective sample size {result.effective:,.0f} "
+            f"of {result.steps:,}."
+        )
+        console.print("\nWhat this cannot say:")
+        for caution in result.cautions:
+            console.print(f"- {caution}")
+    return capture.get()

@@ -1,0 +1,82 @@
+from collections import Counter
+
+import pytest
+
+from facetmt.data.clean import CleanConfig
+from facetmt.data.codec import open_codec
+from facetmt.data.corpus import DataConfig, Facet, Files, TagConfig
+from facetmt.data.learn import learn_codec, sample_jobs, sample_text, shares
+from facetmt.data.vocab import VocabConfig
+from facetmt.data.workers import Workers
+
+
+def test_balanced_shares_are_equal_and_never_above_the_largest_facet():
+    counts = {"big": 1000, "small": 10}
+    assert shares(counts, VocabConfig(sample=400)) == {"big": 100, "small": 100}
+    assert shares(counts, VocabConfig(sample=100_000)) == {"big": 1000, "small": 1000}
+    assert shares(counts, VocabConfig(sample=202, balance=False)) == {"big": 100, "small": 1}
+    assert shares(counts, VocabConfig(sample=100_000, balance=False)) == counts
+
+
+@pytest.fixture
+def facet(tmp_path, write_lines):
+    def make(name, lines):
+        files = Files(
+            write_lines(tmp_path / f"{name}.de", lines), write_lines(tmp_path / f"{name}.en", lines)
+        )
+        return Facet(name, "de", "en", {"train": files})
+
+    return make
+
+
+def sampled(facet, config, count, share):
+    jobs = list(sample_jobs(facet, config, count, share))
+    return Counter(line for job in jobs for line in sample_text(job).sides[0])
+
+
+def test_a_small_facet_is_repeated_evenly_and_a_large_one_thinned(facet):
+    config = DataConfig(root=".")
+    made = facet("it", [f"line {i}" for i in range(10)])
+    repeated = sampled(made, config, 10, 25)
+    assert repeated.total() == 25 and set(repeated.values()) == {2, 3} and len(repeated) == 10
+    thinned = sampled(made, config, 10, 4)
+    assert set(thinned.values()) == {1} and len(thinned) == 4
+    assert thinned == sampled(made, config, 10, 4)
+    assert thinned != sampled(made, DataConfig(root=".", seed=2), 10, 4)
+
+
+def test_blank_lines_are_not_learned_from(facet):
+    made = facet("it", ["one", " ", "two", b"x" * 100_000])
+    assert sampled(made, DataConfig(root="."), 4, 8) == {"one": 2, "two": 2}
+
+
+LINES = [
+    "Das Haus ist gross.",
+    "Heute ist das Haus klein.",
+    "Er sieht das Auto!",
+    "Und das Auto ist rot.",
+] * 5
+
+
+@pytest.mark.parametrize("moses", [False, True])
+@pytest.mark.parametrize("joint", [False, True])
+def test_learning_leaves_a_whole_codec_and_no_sample(tmp_path, facet, moses, joint):
+    facets = [facet("it", LINES), facet("law", LINES[:3])]
+    config = DataConfig(
+        root=".",
+        tags=TagConfig(True, True),
+        clean=CleanConfig(moses=moses),
+        vocab=VocabConfig("bpe", 40, joint=joint, coverage=1.0),
+    )
+    told = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        counts = {"it": 20, "law": 3}
+        learn_codec(facets, config, counts, tmp_path / name, Workers(), lambda *step: told.append(step))
+    one, two = (open_codec(tmp_path / name) for name in ("one", "two"))
+    assert one.vocabulary.fingerprint == two.vocabulary.fingerprint
+    assert one.vocabulary.tags == ["<2en>", "<facet:it>", "<facet:law>"] and one.vocabulary.joint == joint
+    assert one.decode(one.encode_target(["Das Auto ist gross."], "it"), "it") == ["Das Auto ist gross."]
+    assert not (tmp_path / "one" / "sample").exists()
+    assert (tmp_path / "one" / "truecase.de.txt").exists() == moses
+    assert {step[0] for step in told} == {"sample", "vocabulary"} and told[-1][1] == told[-1][2]

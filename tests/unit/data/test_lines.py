@@ -1,0 +1,83 @@
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facetmt.data import lines
+from facetmt.data.lines import MAX_LINE, decode, read_lines
+from facetmt.errors import UserError
+
+ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r", "\x00", "\t"]
+
+
+def read(path, data):
+    path.write_bytes(data)
+    return list(read_lines(path))
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=30), max_size=8))
+def test_lines_come_back_however_odd_their_characters(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("lines") / "f"
+    expected = [text.encode().removesuffix(b"\r") for text in texts]
+    if expected:
+        expected[0] = expected[0].removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r")
+    if sum(map(len, expected)) > 4 * sum(text.count("\x00") for text in texts):  # else it is taken for UTF-16
+        assert read(path, "".join(f"{text}\n" for text in texts).encode()) == expected
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_only_the_newline_ends_a_line(tmp_path, odd):
+    data = f"one{odd}two\nthree and more\n".encode()
+    assert read(tmp_path / "f", data) == [f"one{odd}two".encode(), b"three and more"]
+
+
+def test_missing_final_newline_crlf_bom_and_empty_files(tmp_path):
+    assert read(tmp_path / "a", b"one\ntwo") == [b"one", b"two"]
+    assert read(tmp_path / "b", b"one\r\ntwo\r\n") == [b"one", b"two"]
+    assert read(tmp_path / "c", b"one\r\ntwo\r") == [b"one", b"two"]
+    assert read(tmp_path / "d", b"\xef\xbb\xbfone\n\n") == [b"one", b""]
+    assert read(tmp_path / "e", b"") == []
+    assert read(tmp_path / "f", b"\n") == [b""]
+
+
+def test_gzip_is_transparent_and_a_cut_file_is_an_error(tmp_path):
+    packed = gzip.compress(b"one\ntwo\n" * 1000)
+    assert len(read(tmp_path / "a.gz", packed)) == 2000
+    with pytest.raises(UserError, match="not a whole gzip file"):
+        read(tmp_path / "b.gz", packed[:-12])
+    with pytest.raises(UserError, match="not a whole gzip file"):
+        read(tmp_path / "c.gz", b"plain text\n")
+
+
+def test_missing_files_and_folders_are_named(tmp_path):
+    with pytest.raises(UserError, match="nowhere does not exist"):
+        list(read_lines(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match="cannot read"):
+        list(read_lines(tmp_path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_utf16_and_utf32_are_refused_with_or_without_bom(tmp_path, encoding):
+    with pytest.raises(UserError, match=r"line 1, byte 0.*convert it to UTF-8"):
+        read(tmp_path / "f", "Das ist ein Satz.\n".encode(encoding))
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 18])
+def test_blocks_do_not_show(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(lines, "BLOCK", block)
+    data = "ein Satz\r\nnoch\u2028einer\n\nder letzte".encode()
+    assert read(tmp_path / "f", data) == [b"ein Satz", "noch\u2028einer".encode(), b"", b"der letzte"]
+
+
+def test_an_endless_line_is_none_and_the_next_is_whole(tmp_path):
+    data = b"short\n" + b"x" * (3 << 20) + b"\nafter\r\n" + b"y" * MAX_LINE + b"\r\n" + b"z" * (MAX_LINE + 1)
+    assert read(tmp_path / "f", data) == [b"short", None, b"after", b"y" * MAX_LINE, None]
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xed\xa0\x80", b"\xc3", b"\xf8\x88\x80\x80\x80"])
+def test_invalid_utf8_is_an_error_with_the_place_or_is_replaced(tmp_path, bad):
+    with pytest.raises(UserError, match=r"some.de, line 17, byte 4: not valid UTF-8"):
+        decode(b"oben" + bad, tmp_path / "some.de", 17, "strict")
+    text = decode(b"oben" + bad + b" unten", tmp_path / "some.de", 17, "replace")
+    assert text.startswith("oben\ufffd") and text.endswith(" unten")

@@ -1,0 +1,345 @@
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from facetmt.data import build
+from facetmt.data.clean import CleanConfig
+from facetmt.data.codec import open_codec
+from facetmt.data.corpus import DataConfig, TagConfig
+from facetmt.data.prepare import open_prepared, prepare
+from facetmt.data.stats import stats
+from facetmt.data.vocab import VocabConfig
+from facetmt.errors import UserError
+
+NOUNS = ["haus", "baum", "hund", "auto", "garten", "fluss", "berg", "fenster", "buch", "stadt"]
+VERBS = ["sieht", "findet", "kennt", "malt", "sucht", "braucht"]
+
+
+def sentences(count, shift=0):
+    chosen = [(NOUNS[(i + shift) % 10], VERBS[i % 6], NOUNS[(i * 7 + 3) % 10], i) for i in range(count)]
+    german = [f"der {a} {verb} den {b} nummer {i}" for a, verb, b, i in chosen]
+    english = [f"the {a} {verb[::-1]} the {b} number {i}" for a, verb, b, i in chosen]
+    return german, english
+
+
+@pytest.fixture
+def corpus(tmp_path, write_lines):
+    """Two facets; returns a function that writes one split of one facet."""
+
+    def write(name, split, count, shift=0):
+        for language, lines in zip(("de", "en"), sentences(count, shift), strict=True):
+            write_lines(tmp_path / "corpus" / name / f"{split}.{language}", lines)
+
+    for name, count, shift in (("it", 60, 0), ("law", 20, 5)):
+        write(name, "train", count, shift)
+        write(name, "dev", 9 if name == "it" else 6, shift + 1)
+        write(name, "test", 4, shift + 2)
+    return write
+
+
+CONFIG = DataConfig(
+    root="corpus",
+    source="de",
+    target="en",
+    dev_pairs=7,
+    max_length=40,
+    vocab=VocabConfig("bpe", 120, coverage=1.0),
+)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def go(config=CONFIG, **more):
+        return prepare(config, tmp_path, tmp_path / "out", **more)
+
+    return go
+
+
+def snapshot(folder):
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_ino)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_everything_is_there_and_means_the_text(corpus, run, tmp_path):
+    prepared = run()
+    assert [facet.name for facet in prepared.facets] == ["it", "law"]
+    assert [len(store) for store in prepared.stores("train")] == [60, 20]
+    german, english = sentences(60)
+    for index in (0, 31, 59):
+        source, target = prepared.stores("train")[0].pair(index)
+        assert prepared.vocabulary.decode([source], "source") == [german[index]]
+        assert prepared.codec.decode([target], "it") == [english[index]]
+    assert prepared.text("law", "test") == sentences(4, 7)
+    assert prepared.text("it", "dev") == sentences(9, 1)
+    assert [len(chosen) for chosen in prepared.dev_chosen] == [6, 6]
+    assert prepared.dev_text("law") == sentences(6, 6)
+    source, _ = prepared.dev_text("it")
+    assert source == [sentences(9, 1)[0][i] for i in prepared.dev_chosen[0]]
+    assert set(prepared.fingerprint) == {"vocabulary", "dev set", "facet it", "facet law"}
+    prepared.copy_vocabulary(tmp_path / "run")
+    assert open_codec(tmp_path / "run").vocabulary.fingerprint == prepared.fingerprint["vocabulary"]
+
+
+def test_nothing_is_done_again_when_nothing_changed(corpus, run, tmp_path):
+    first = run().fingerprint
+    before = snapshot(tmp_path / "out")
+    steps = []
+    assert run(progress=lambda *step: steps.append(step)).fingerprint == first
+    assert snapshot(tmp_path / "out") == before and steps == []
+    # another time of change with the same content is no change either
+    os.utime(tmp_path / "corpus" / "it" / "train.de", ns=(1, 1))
+    run()
+    assert snapshot(tmp_path / "out") == before
+
+
+def test_only_the_changed_facet_is_rebuilt(corpus, run, tmp_path):
+    first = run().fingerprint
+    before = snapshot(tmp_path / "out")
+    corpus("law", "train", 21, 5)
+    prepared = run()
+    changed = {
+        name.split("/")[1]
+        for name, state in snapshot(tmp_path / "out").items()
+        if before.get(name) != state and name.startswith("facets/")
+    }
+    assert changed == {"law"}
+    assert {k for k, v in prepared.fingerprint.items() if v != first[k]} == {"facet law"}
+    assert len(prepared.stores("train")[1]) == 21
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        ({"max_length": 8}, {"facet it", "facet law"}),
+        ({"dev_pairs": 3}, {"dev set"}),
+        ({"vocab": VocabConfig("bpe", 100, coverage=1.0)}, {"vocabulary", "facet it", "facet law"}),
+        ({"tags": TagConfig(facet=True)}, {"vocabulary", "facet it", "facet law"}),
+        ({"limit": 30}, {"facet it"}),
+        ({"errors": "replace"}, set()),
+    ],
+)
+def test_settings_change_what_depends_on_them(corpus, run, change, parts):
+    first = run().fingerprint
+    second = run(replace(CONFIG, **change)).fingerprint
+    assert {name for name in first if first[name] != second.get(name)} == parts
+
+
+def test_the_order_of_facets_is_the_recipes_and_changes_nothing_else(corpus, run):
+    first = run()
+    second = run(replace(CONFIG, facets=("law", "it")))
+    assert [facet.name for facet in second.facets] == ["law", "it"]
+    assert {k: v for k, v in second.fingerprint.items() if k != "dev set"} == {
+        k: v for k, v in first.fingerprint.items() if k != "dev set"
+    }
+
+
+def test_a_facet_that_left_the_recipe_leaves_the_folder(corpus, run, tmp_path):
+    run()
+    run(replace(CONFIG, facets=("law",)))
+    assert [path.name for path in (tmp_path / "out" / "facets").iterdir()] == ["law"]
+
+
+def test_processes_give_the_same_as_one(corpus, run, tmp_path):
+    alone = run(workers=1).fingerprint
+    shutil.rmtree(tmp_path / "out")
+    assert run(workers=2).fingerprint == alone
+
+
+def test_what_was_dropped_is_reported_and_counted(corpus, run, tmp_path, write_lines):
+    german, english = sentences(10)
+    german[2], english[5] = "", "   "
+    german[7] = "haus " * 50
+    english[8] = "tree " * 10_000
+    write_lines(tmp_path / "corpus" / "it" / "train.de", german)
+    write_lines(tmp_path / "corpus" / "it" / "train.en", english)
+    prepared = run()
+    expected = {"read": 10, "kept": 6, "dropped": {"blank": 2, "too long": 2}}
+    assert prepared.reports["it"]["train"] == expected
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report == prepared.reports
+    whole, rows = stats(prepared)
+    assert (rows[0].pairs, rows[0].dropped, rows[0].test_pairs) == (6, {"blank": 2, "too long": 2}, 4)
+    assert (whole.facets, whole.language_pairs, whole.pairs) == (2, 1, 26)
+    assert whole.dropped == {"blank": 2, "too long": 2} and 0 < whole.entropy < 100
+    assert whole.source_tokens == sum(store.header.source_tokens for store in prepared.stores("train"))
+
+
+def test_one_sentence_is_enough_for_a_facet(corpus, run):
+    corpus("tiny", "train", 1)
+    corpus("tiny", "dev", 1)
+    prepared = run()
+    assert len(prepared.stores("train")[2]) == 1
+    assert [len(chosen) for chosen in prepared.dev_chosen] == [1, 1, 1]
+
+
+def test_empty_facets_and_those_without_usable_text_are_refused(corpus, run, tmp_path, write_lines):
+    corpus("tiny", "train", 0)
+    corpus("tiny", "dev", 1)
+    with pytest.raises(UserError, match=r"facet tiny is empty: .*train\.de"):
+        run()
+    corpus("tiny", "train", 2)
+    for language in ("de", "en"):
+        write_lines(tmp_path / "corpus" / "tiny" / f"dev.{language}", ["", " "])
+    with pytest.raises(UserError, match="facet tiny has no usable dev pair: 2 read, 2 blank"):
+        run()
+    for language in ("de", "en"):
+        (tmp_path / "corpus" / "tiny" / f"dev.{language}").unlink()
+    with pytest.raises(UserError, match="facet tiny has no dev text"):
+        run()
+    prepared = run(replace(CONFIG, allow_missing_dev=True))
+    assert [len(chosen) for chosen in prepared.dev_chosen] == [6, 6, 0]
+
+
+def test_unequal_files_stop_before_any_work(corpus, run, tmp_path, write_lines):
+    write_lines(tmp_path / "corpus" / "law" / "train.en", ["one"])
+    with pytest.raises(UserError, match=r"train\.de has 20, .*train\.en has 1"):
+        run()
+    assert not (tmp_path / "out" / "prepared.json").exists()
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_target_tags_come_by_themselves_where_there_are_several_targets(tmp_path, run, write_lines):
+    for split in ("train", "dev"):
+        for language, lines in zip(("de", "en"), sentences(30), strict=True):
+            write_lines(tmp_path / "corpus" / "x" / f"{split}.{language}", lines)
+    both = replace(CONFIG, source=None, target=None, pivot="en", direction="many-to-many")
+    prepared = run(both)
+    assert prepared.vocabulary.tags == ["<2de>", "<2en>"]
+    assert prepared.stores("train")[0].pair(0)[0][0] == prepared.vocabulary.tag("<2en>")
+    assert prepared.codec.prefix("x_en-de") == [prepared.vocabulary.tag("<2de>")]
+    assert run(replace(both, direction="many-to-one")).vocabulary.tags == []
+
+
+def test_moses_is_undone_in_the_output(corpus, run):
+    prepared = run(replace(CONFIG, clean=CleanConfig(moses=True, max_words=50)))
+    assert prepared.cleaner.moses
+    target = prepared.stores("train")[0].pair(0)[1]
+    assert prepared.codec.decode([target], "it") == ["The haus theis the auto number 0"]
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_former_state(corpus, run, tmp_path, monkeypatch):
+    first = run().fingerprint
+    corpus("law", "train", 25, 5)
+    real = build.StoreWriter.append
+
+    def full(self, ids, lengths):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(build.StoreWriter, "append", full)
+    with pytest.raises(UserError, match=r"cannot write to .*out \(No space left on device\): make room"):
+        run()
+    assert open_prepared(tmp_path / "out").fingerprint == first
+    assert not list((tmp_path / "out" / "facets").glob(".*"))
+    monkeypatch.setattr(build.StoreWriter, "append", real)
+    assert len(run().stores("train")[1]) == 25
+
+
+@pytest.mark.parametrize("moment", ["before the facets", "between the facets", "before the manifest"])
+def test_killed_at_any_moment_nothing_half_made_is_opened_and_it_continues(corpus, run, tmp_path, moment):
+    patch = {
+        "before the facets": "p._build = lambda *a: os.kill(os.getpid(), 9)",
+        "between the facets": "real = b.build_facet\n"
+        "def once(*a):\n    real(*a)\n    os.kill(os.getpid(), 9)\n"
+        "b.build_facet = once",
+        "before the manifest": "p._finish = lambda *a: os.kill(os.getpid(), 9)",
+    }[moment]
+    script = f"""
+import os, sys
+from pathlib import Path
+from facetmt.data import build as b, prepare as p
+from facetmt.data.corpus import DataConfig
+from facetmt.data.vocab import VocabConfig
+from facetmt.data.corpus import TagConfig
+from facetmt.data.clean import CleanConfig
+{patch}
+p.prepare({CONFIG!r}, Path({str(tmp_path)!r}), Path({str(tmp_path / "out")!r}))
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    with pytest.raises(UserError, match="no prepared corpus"):
+        open_prepared(tmp_path / "out")
+    before = snapshot(tmp_path / "out" / "vocabulary")
+    resumed = run()
+    assert snapshot(tmp_path / "out" / "vocabulary") == before  # what was finished is not done again
+    shutil.rmtree(tmp_path / "out")
+    assert run().fingerprint == resumed.fingerprint
+
+
+def test_damage_is_refused_on_opening_and_mended_by_preparing(corpus, run, tmp_path):
+    first = run().fingerprint
+    out = tmp_path / "out"
+    os.truncate(out / "facets" / "it" / "train" / "ids.bin", 10)
+    with pytest.raises(UserError, match=r"ids\.bin has 10 bytes"):
+        open_prepared(out)
+    assert run().fingerprint == first
+    (out / "facets" / "it" / "facet.json").unlink()
+    with pytest.raises(UserError, match=r"facet\.json is missing"):
+        open_prepared(out)
+    assert run().fingerprint == first
+    (out / "vocabulary" / "spm.model").write_bytes(b"x")
+    with pytest.raises(UserError, match="damaged"):
+        open_prepared(out)
+    assert run().fingerprint == first
+    (out / "prepared.json").write_text('{"version": 0}')
+    with pytest.raises(UserError, match="another version"):
+        open_prepared(out)
+    (out / "prepared.json").write_text("{")
+    with pytest.raises(UserError, match="damaged"):
+        open_prepared(out)
+
+
+def test_a_facet_from_another_time_is_noticed(corpus, run, tmp_path):
+    run()
+    out = tmp_path / "out"
+    shutil.copytree(out / "facets" / "law", tmp_path / "old")
+    corpus("law", "train", 25, 5)
+    run()
+    shutil.rmtree(out / "facets" / "law")
+    shutil.copytree(tmp_path / "old", out / "facets" / "law")
+    with pytest.raises(UserError, match=r"half prepared \(facet law\)"):
+        open_prepared(out)
+
+
+def test_a_prepared_folder_may_be_moved(corpus, run, tmp_path):
+    first = run().fingerprint
+    shutil.move(tmp_path / "out", tmp_path / "elsewhere")
+    shutil.move(tmp_path / "corpus", tmp_path / "text")
+    assert open_prepared(tmp_path / "elsewhere").fingerprint == first
+    before = snapshot(tmp_path / "elsewhere")
+    prepare(replace(CONFIG, root="text"), tmp_path, tmp_path / "elsewhere")
+    assert snapshot(tmp_path / "elsewhere") == before
+
+
+def test_progress_tells_every_stage_to_its_end(corpus, run):
+    steps = []
+    run(progress=lambda *step: steps.append(step))
+    assert list(dict.fromkeys(step[0] for step in steps)) == ["scan", "sample", "vocabulary", "encode"]
+    for stage in ("scan", "sample", "vocabulary", "encode"):
+        last = [step for step in steps if step[0] == stage][-1]
+        assert last[1] == last[2] > 0
+
+
+def test_text_that_looks_like_symbols_stays_text(corpus, run, tmp_path, write_lines):
+    odd = ["</s> <pad> <2en>", "<facet:it> haus", "a\u2028b\x00c\ufeff", "😀 haus"]
+    for language in ("de", "en"):
+        write_lines(tmp_path / "corpus" / "it" / f"train.{language}", odd)
+    config = replace(CONFIG, tags=TagConfig(True, True), vocab=VocabConfig("bpe", 130, coverage=1.0))
+    prepared = run(config)
+    store = prepared.stores("train")[0]
+    assert len(store) == 4
+    tags = prepared.codec.prefix("it")
+    for index in range(4):
+        source, target = store.pair(index)
+        assert source[:2] == tags and source[-1] == target[-1] == 3
+        assert not set(source[2:-1]) & {0, 2, 3, *tags} and not set(target[:-1]) & {0, 2, 3, *tags}
+    assert prepared.codec.decode([store.pair(0)[1]], "it") == ["</s> <pad> <2en>"]
+    assert np.array_equal(store.lengths(np.arange(4))[0], [len(store.pair(i)[0]) for i in range(4)])

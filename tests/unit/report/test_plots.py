@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facetmt.report.bars import batch_shares, costs, strategy_share
+from facetmt.report.curves import average_quality, facet_rewards, probabilities, raw_rewards
+from facetmt.report.digest import digest
+from facetmt.report.plots import POINTS, line_styles, probs_figure, thinned, write_figure
+from facetmt.runlog import Run
+
+
+@given(st.integers(1, 5000))
+def test_thinned_points_are_in_order_and_end_with_the_last(points):
+    chosen = thinned(points)
+    assert len(chosen) == min(points, POINTS) and chosen[-1] == points - 1
+    assert np.all(np.diff(chosen) > 0)
+
+
+def test_names_of_facets_are_text_not_markup(tmp_path):
+    figure = probs_figure([1, 2], np.array([[1.0], [1.0]]), ["<b>x</b>"])
+    assert figure.data[0].name == "&lt;b&gt;x&lt;/b&gt;" and figure.data[0].meta["facet"] == "<b>x</b>"
+    write_figure(figure, tmp_path / "sub" / "x.html")
+    assert "<b>x</b>" not in (tmp_path / "sub" / "x.html").read_text(encoding="utf-8")
+
+
+def test_the_first_forty_facets_look_different():
+    styles = line_styles([str(n) for n in range(40)])
+    assert len({tuple(style.values()) for style in styles.values()}) == 40
+
+
+@pytest.mark.parametrize(("tau", "expected"), [(1.0, [0.8, 0.2]), (np.inf, [0.5, 0.5]), (-1.0, [0.2, 0.8])])
+def test_what_static_strategies_would_draw(tau, expected):
+    assert strategy_share(np.array([80.0, 20.0]), tau) == pytest.approx(expected)
+
+
+def test_bars_and_marks(bandit_dir, mixed_dir):
+    runs = [digest(Run(mixed_dir)), digest(Run(bandit_dir))]
+    figure = batch_shares(runs, ["Koran", "Med"])
+    assert [trace.name for trace in figure.data] == ["mixed", "bandit", "proportional", "τ = 5", "uniform"]
+    assert figure.data[4].y == pytest.approx([0.2, 0.2])
+    assert figure.data[2].y[0] == pytest.approx(18_000 / 1_456_200)
+    assert sum(bar.x[0] for bar in costs(runs).data) == pytest.approx(1, abs=1e-5)
+
+
+def test_what_a_run_does_not_have_is_not_drawn(mixed_dir):
+    run = digest(Run(mixed_dir))
+    styles = line_styles(run.facets)
+    assert probabilities(run, styles) is raw_rewards(run) is facet_rewards(run, styles) is None
+    assert average_quality([run], "bleu").data[0].meta["label"] == "mixed"

@@ -1,0 +1,82 @@
+"""The parts of facetmt.runlog.Run that only reports use."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from facetmt.errors import UserError
+from facetmt.runlog import PROBS, PULLS, RECIPE, RunLog, Run
+
+
+def small_run(directory, rows=7):
+    log = RunLog(directory, ("it", "law"), fresh=True)
+    for step in range(1, rows + 1):
+        log.pull(step, "it", (0.5, 2.0, 1.0, 0.5, 1.0))
+        log.probs(step, np.array([0.25, 0.75]))
+        log.metrics({"step": step})
+    log.close()
+    (directory / RECIPE).write_text("x", encoding="utf-8")
+    return Run(directory)
+
+
+@given(rows=st.integers(0, 30), points=st.integers(1, 40))
+def test_few_rows_are_evenly_spaced_and_end_with_the_last(tmp_path_factory, rows, points):
+    run = small_run(tmp_path_factory.mktemp("run"), rows)
+    steps, probs = run.few_probs(points)
+    assert len(steps) == min(rows, points) == len(run.few_metrics(points))
+    assert probs.shape == (len(steps), 2)
+    if rows:
+        assert steps[-1] == rows
+        gaps = np.diff(steps)
+        assert not gaps.size or gaps.max() - gaps.min() <= 1 or points == 1
+
+
+def test_all_points_give_what_the_whole_reader_gives(tmp_path):
+    run = small_run(tmp_path)
+    whole, few = run.probs, run.few_probs(100)
+    assert whole[0].tolist() == few[0].tolist() and whole[1].tolist() == few[1].tolist()
+    assert run.few_metrics(100) == run.metrics
+
+
+def test_logs_that_have_no_line_yet_are_empty_not_an_error(tmp_path):
+    run = small_run(tmp_path)
+    for name in (PULLS, PROBS):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert run.facets == () and run.pulls.step.size == 0 and run.few_probs(10)[0].size == 0
+
+
+@pytest.mark.parametrize("line", ["8,it,0.5,2,1,x,1", "8,nobody,0.5,2,1,1,1", "8,it,0.5"])
+def test_a_damaged_pull_is_named_by_its_line(tmp_path, line):
+    run = small_run(tmp_path)
+    with (tmp_path / PULLS).open("a", encoding="utf-8") as file:
+        file.write(line + "\n9,it,0.5,2,1,1,1\n")
+    with pytest.raises(UserError, match=r"pulls\.csv, line 9 is damaged"):
+        _ = run.pulls
+
+
+def test_pulls_are_the_same_whatever_the_chunk(tmp_path, monkeypatch):
+    run = small_run(tmp_path)
+    whole = run.pulls
+    monkeypatch.setattr("facetmt.runlog.CHUNK", 3)
+    parts = Run(tmp_path).pulls
+    assert whole.step.tolist() == parts.step.tolist() and whole.raw.tolist() == parts.raw.tolist()
+
+
+def test_translations_are_read_by_facet(tmp_path):
+    run = small_run(tmp_path)
+    (tmp_path / "translations").mkdir()
+    rows = [{"source": str(n), "reference": "\u2028", "hypothesis": "y"} for n in range(9)]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (tmp_path / "translations" / "it.jsonl").write_text(text, encoding="utf-8")
+    assert list(run.translations("it")) == rows and list(run.translations("law")) == []
+    assert [row["source"] for row in run.few_translations("it", 3)] == ["0", "4", "8"]
+
+
+def test_half_a_json_file_is_a_users_error(tmp_path):
+    small_run(tmp_path)
+    (tmp_path / "scores.json").write_text('{"average":', encoding="utf-8")
+    with pytest.raises(UserError, match=r"scores\.json, line 1 is damaged"):
+        _ = Run(tmp_path).scores
