@@ -90,6 +90,7 @@ def evaluate_run(run: Path, overrides: Sequence[str], *, quiet: bool = False) ->
         config,
         model.recipe.decode,
         run,
+        root=Path(model.recipe.data.root),
         steps=model.steps,
         tell=tell,
     )

@@ -226,7 +226,7 @@ class Run:
             raise UserError(f"{self.directory} has no {name}; has the run started?")
         with path.open("rb") as file:
             lines = sum(block.count(b"\n") for block in iter(lambda: file.read(CHUNK), b""))
-        chosen = np.linspace(header, lines - 1, min(points, max(lines - header, 0))).round().astype(np.int64)
+        chosen = np.linspace(lines - 1, header, min(points, max(lines - header, 0))).round().astype(np.int64)
         wanted = set(chosen.tolist())
         with path.open("rb") as file:
             for number, line in enumerate(islice(file, lines)):

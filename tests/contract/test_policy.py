@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facetmt.bandit import Exp3, Exp3S, Policy, Pull, Static, temperature_probs
+from facetmt.bandit.multidds import MultiDds
 from facetmt.bandit.odm import Odm
 
 BUILD: dict[str, Callable[[int, float, float], Policy]] = {
@@ -19,6 +20,9 @@ BUILD: dict[str, Callable[[int, float, float], Policy]] = {
     ),
     "exp3s": lambda n, mu, gamma: Exp3S(n, learning_rate=mu, exploration=gamma),
     "odm": lambda n, mu, gamma: Odm(n),
+    "multidds": lambda n, mu, gamma: MultiDds(
+        n, learning_rate=mu, prior=temperature_probs(range(1, n + 1), 1)
+    ),
     "static": lambda n, mu, gamma: Static(temperature_probs(range(1, n + 1), 1)),
 }
 FLOOR = {"exp3", "exp3-prior", "exp3s"}  # policies that promise every arm at least γ/n

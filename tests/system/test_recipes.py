@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
@@ -207,19 +208,27 @@ def trained(tmp_path_factory, compile_once):
     return run
 
 
+@pytest.fixture(scope="module")
+def scores(trained):
+    """Recipe -> content of its scores.json, each evaluated once."""
+
+    @cache
+    def evaluate(name: str) -> dict[str, Any]:
+        evaluate_run(trained(name), [], quiet=True)
+        return dict(json.loads((trained(name) / "scores.json").read_text("utf-8")))
+
+    return evaluate
+
+
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("wmt/")])
-def test_a_recipe_trains_and_every_facet_is_scored(name, trained):
-    evaluate_run(trained(name), [], quiet=True)
-    scores = json.loads((trained(name) / "scores.json").read_text("utf-8"))
-    assert sorted(scores["facets"]) == sorted(CASES[name])
-    assert all(0 <= row["bleu"] <= 100 for row in scores["facets"].values())
+def test_a_recipe_trains_and_every_facet_is_scored(name, scores):
+    assert sorted(scores(name)["facets"]) == sorted(CASES[name])
+    assert all(0 <= row["bleu"] <= 100 for row in scores(name)["facets"].values())
 
 
-@pytest.mark.xfail(strict=True, reason="evaluate does not read evaluate.size_groups yet")
 @pytest.mark.parametrize("name", GROUPS)
-def test_languages_are_grouped_by_size(name, trained):
-    scores = json.loads((trained(name) / "scores.json").read_text("utf-8"))
-    assert sorted(scores["groups"]) == sorted(GROUPS[name])
+def test_languages_are_grouped_by_size(name, scores):
+    assert sorted(group for group, row in scores(name)["groups"].items() if row) == sorted(GROUPS[name])
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("wmt/")])
@@ -232,9 +241,6 @@ def test_facets_come_from_labels_and_keep_what_was_selected(name, trained):
     assert sizes == ({"natural": 32, "translationese": 24} if name.endswith("cds") else whole)
 
 
-@pytest.mark.xfail(strict=True, reason="evaluate does not read evaluate.sets yet")
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("wmt/")])
-def test_every_further_test_set_is_scored(name, trained):
-    evaluate_run(trained(name), [], quiet=True)
-    scores = json.loads((trained(name) / "scores.json").read_text("utf-8"))
-    assert sorted(scores["facets"]) == sorted(CASES[name])
+def test_every_further_test_set_is_scored(name, scores):
+    assert sorted(scores(name)["facets"]) == sorted(CASES[name])

@@ -1,150 +1,224 @@
-"""The report in a real browser: Chromium without a window, driven through its own protocol."""
+"""The report in a real browser: charts, search, legend, colours, phone, paper, and a live page."""
 
 import base64
 import importlib.util
-import json
-import os
 import shutil
-import subprocess
-import tempfile
-import time
+import threading
 from pathlib import Path
 
 import pytest
 
 from facetmt.report.page import write_report
+from facetmt.report.serve import make_server
 
 ROOT = Path(__file__).parents[2]
 SHOTS = ROOT / "artifacts" / "report"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--remote-debugging-pipe",
+
+
+def loaded(path):
+    """A module of the tests by its place: test folders are no packages."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+fake = loaded(ROOT / "tests/unit/report/fake_runs.py")
+chromium = loaded(ROOT / "tests/system/chromium.py")
+
+pytestmark = pytest.mark.skipif(
+    chromium.CHROMIUM is None, reason=f"no browser found ({', '.join(chromium.NAMES)})"
 )
-PATIENCE = 60.0  # seconds for anything the browser is asked to do
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=f"no browser found ({', '.join(NAMES)})")
-
-_spec = importlib.util.spec_from_file_location("fake_runs", ROOT / "tests/unit/report/fake_runs.py")
-fake = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(fake)
 
 
-class Browser:
-    """One page of a Chromium; messages go over a pipe and end with a zero byte."""
+@pytest.fixture(scope="module")
+def browser():
+    opened = chromium.Browser()
+    yield opened
+    opened.close()
 
-    def __init__(self):
-        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        child_in, self._out = os.pipe()
-        self._in, child_out = os.pipe()
-        # Chromium wants to read from 3 and write to 4; beyond 10 the two cannot be in each other's way
-        high = [os.dup2(child_in, 60), os.dup2(child_out, 61)]
 
-        def wire():
-            os.dup2(60, 3)
-            os.dup2(61, 4)
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The page of two runs, and that of 198 facets."""
+    folder = tmp_path_factory.mktemp("pages")
+    few = {"steps": 3000, "sentences": 25, "hostile": True}
+    pair = [
+        fake.write_run(folder / name, policy=policy, **few)
+        for name, policy in (("mixed", "mixed"), ("bandit", "exp3"))
+    ]
+    many = {"sizes": fake.many_facets(), "steps": 4000, "sentences": 2, "validations": 6}
+    wide = fake.write_run(folder / "wide", learning_rate=0.01, exploration=0.5, **many)
+    return {
+        "two": write_report(pair, folder / "two.html"),
+        "many": write_report([wide], folder / "many.html"),
+        "runs": pair,
+    }
 
-        self._process = subprocess.Popen(
-            [CHROMIUM, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            close_fds=False,
-            preexec_fn=wire,
-            start_new_session=True,
-        )
-        for fd in (child_in, child_out, *high):
-            os.close(fd)
-        self._buffer, self._number, self._session = b"", 0, None
-        self.complaints, self.requests = [], []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
 
-    def call(self, method, **params):
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": params}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._out, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            answer = self._next()
-            if answer.get("id") == self._number:
-                assert "error" not in answer, answer
-                return answer["result"]
-            self._note(answer)
-        raise TimeoutError(method)
+@pytest.fixture
+def two(browser, pages):
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.open(pages["two"].as_uri())
+    yield browser
+    browser.run("sessionStorage.clear()")
+    assert browser.complaints == []
 
-    def _next(self):
-        while b"\0" not in self._buffer:
-            block = os.read(self._in, 1 << 20)
-            assert block, "the browser ended"
-            self._buffer += block
-        message, _, self._buffer = self._buffer.partition(b"\0")
-        return json.loads(message)
 
-    def _note(self, event):
-        method, params = event.get("method"), event.get("params", {})
-        if method == "Runtime.exceptionThrown":
-            self.complaints.append(
-                params["exceptionDetails"].get("exception", {}).get("description", str(params))
-            )
-        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
-            self.complaints.append(str(params["args"]))
-        elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
-            self.complaints.append(params["entry"]["text"])
-        elif method == "Network.requestWillBeSent":
-            self.requests.append(params["request"]["url"])
+def lines(browser, chart):
+    """Labels of the traces that a chart shows now."""
+    return browser.run(
+        f"""Array.from(document.querySelector('[data-chart="{chart}"] .plot').data, t => t.meta.label)"""
+    )
 
-    def run(self, script):
-        """The value of an expression, awaited."""
-        result = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
-        assert "exceptionDetails" not in result, result
-        return result["result"].get("value")
 
-    def open(self, address, width=1280, height=900, dark=False):
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=width < 600,
-        )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
-        self.call("Page.navigate", url=address)
-        self.wait("document.body && document.body.classList.contains('drawn')")
+def type_in(browser, field, value):
+    browser.run(
+        f"(() => {{ const f = document.getElementById({field!r}); f.value = {value!r}; "
+        "f.dispatchEvent(new Event('input')); })()"
+    )
 
-    def wait(self, condition):
-        deadline = time.monotonic() + PATIENCE
-        while not self.run(f"Boolean({condition})"):
-            assert time.monotonic() < deadline, f"never true: {condition}; {self.complaints}"
-            time.sleep(0.1)
 
-    def shot(self, path):
-        """The whole page as a picture."""
-        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(base64.b64decode(picture))
+def test_all_charts_are_drawn_and_nothing_is_fetched(two, pages):
+    drawn = two.run(
+        "Array.from(document.querySelectorAll('[data-chart]'), box => "
+        "[box.dataset.chart, box.querySelectorAll('.plot svg.main-svg').length > 0, box.classList.contains('empty')])"
+    )
+    assert len(drawn) == 11 and all(there and not empty for _, there, empty in drawn)
+    curves = two.run(
+        """document.querySelectorAll('[data-chart="probs"] .scatterlayer path.js-line').length"""
+    )
+    assert curves == 5
+    assert (
+        two.run("""document.querySelectorAll('[data-chart="shares"] .barlayer .point path').length""") == 10
+    )
+    assert set(two.requests) == {pages["two"].as_uri()}
 
-    def close(self):
-        self._session = None
-        try:
-            self.call("Browser.close")
-            self._process.wait(timeout=20)
-        except (AssertionError, OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
-        os.close(self._in)
-        os.close(self._out)
-        self._profile.cleanup()
+
+def test_a_corpus_line_with_a_script_is_shown_not_run(two):
+    assert two.run("document.title") == "bandit against mixed · facetmt"
+    assert fake.HOSTILE in two.run("document.querySelector('.sample dd').textContent")
+
+
+def test_search_filters_charts_and_tables(two):
+    type_in(two, "search", "kor, law")
+    assert sorted(lines(two, "probs")) == ["Koran", "Law"]
+    assert two.run("""document.querySelector('[data-chart="shares"] .plot').data[0].x.length""") == 2
+    visible = "Array.from(document.querySelectorAll('tr[data-facet]:not(.away)'), r => r.dataset.facet)"
+    assert set(two.run(visible)) == {"Koran", "Law"}
+    type_in(two, "search", "")
+    assert len(lines(two, "probs")) == 5
+
+
+def test_the_legend_hides_and_shows_a_line(two):
+    click = """document.querySelectorAll('[data-chart="probs"] .legend button')[0].click()"""
+    first = lines(two, "probs")[0]
+    two.run(click)
+    assert first not in lines(two, "probs") and len(lines(two, "probs")) == 4
+    two.run(click)
+    assert first in lines(two, "probs")
+
+
+def test_run_axis_and_order_can_be_chosen(two):
+    two.run("document.querySelector('[data-run=\"0\"]').click()")
+    assert two.run("""document.querySelector('[data-chart="probs"]').classList.contains('empty')""")
+    assert "one arm" in two.run("""document.querySelector('[data-chart="probs"] .absent').textContent""")
+    two.run("document.querySelector('[data-run=\"1\"]').click()")
+    two.run("document.querySelector('[data-axis=\"time\"]').click()")
+    axis = """document.querySelector('[data-chart="bleu"] .plot').layout.xaxis.title.text"""
+    assert two.run(axis) == "minutes of wall-clock"
+    two.run("document.querySelector('[data-axis=\"step\"]').click()")
+    type_in(two, "sort", "name")
+    assert two.run("""document.querySelector('[data-chart="shares"] .plot').data[0].x""") == [
+        "IT",
+        "Koran",
+        "Law",
+        "Med",
+        "Subs",
+    ]
+    type_in(two, "sort", "share")
+
+
+def test_a_table_sorts_by_the_clicked_column(two):
+    two.run(
+        """Array.from(document.querySelectorAll('th[data-sort]')).find(h => h.textContent.includes('BLEU')).click()"""
+    )
+    values = two.run(
+        "Array.from(document.querySelector('th[aria-sort]').closest('table').querySelectorAll('tr[data-facet]'), "
+        "row => Number(row.children[1].dataset.value))"
+    )
+    assert values == sorted(values, reverse=True) and len(values) == 5
+
+
+def test_many_facets_are_the_top_ten_and_the_mean_of_the_others(browser, pages):
+    browser.complaints.clear()
+    browser.open(pages["many"].as_uri())
+    assert len(lines(browser, "probs")) == 11 and lines(browser, "probs")[-1] == "mean of 188 others"
+    assert "10 of 198 facets shown." in browser.run("document.querySelector('.more').textContent")
+    type_in(browser, "top", "all")
+    assert len(lines(browser, "probs")) == 198
+    type_in(browser, "search", "aa-en")
+    assert lines(browser, "probs") == ["aa-en"]
+    browser.run("sessionStorage.clear()")
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["two", "many"])
+def test_screens_of_every_kind(browser, pages, name, width, dark):
+    browser.complaints.clear()
+    browser.open(pages[name].as_uri(), width=width, dark=dark)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    ink, paper = browser.run(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor].map("
+        "c => c.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + Number(b), 0))"
+    )
+    assert (ink > paper) == dark
+    label = browser.run(
+        """getComputedStyle(document.querySelector('[data-chart="probs"] .xtick text')).fill"""
+    )
+    assert (sum(int(part) for part in label.removeprefix("rgb(").removesuffix(")").split(",")) > 380) == dark
+    browser.shot(SHOTS / f"{name}-{width}-{'dark' if dark else 'light'}.png")
+    assert browser.complaints == []
+
+
+def test_a_live_page_reloads_itself_when_the_logs_grow(browser, pages, tmp_path, monkeypatch):
+    monkeypatch.setattr("facetmt.report.serve.RELOAD", 1)
+    run = shutil.copytree(pages["runs"][1], tmp_path / "live")
+    server = make_server([run], 0, patience=0.0)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        browser.complaints.clear()
+        browser.open(f"http://127.0.0.1:{server.server_address[1]}/")
+        assert browser.run("document.querySelector('.sub').textContent").endswith("3,000 steps")
+        type_in(browser, "search", "Law")
+        with (run / "pulls.csv").open("a", encoding="utf-8") as file:
+            file.write("3001,Law,0.5,2,1,0.5,1\n")
+        browser.wait("document.querySelector('body.drawn .sub')?.textContent.endsWith('3,001 steps')")
+        assert (
+            browser.run("document.getElementById('search').value") == "Law"
+        )  # what the reader chose is kept
+        assert lines(browser, "probs") == ["Law"]
+        assert [text for text in browser.complaints if "favicon" not in text and "404" not in text] == []
+    finally:
+        browser.call("Page.navigate", url="about:blank")
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_printing_is_light_and_fits_the_paper(browser, pages):
+    browser.open(pages["two"].as_uri(), dark=True)
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    browser.wait("document.body.classList.contains('printing')")
+    widths = browser.run(
+        "Array.from(document.querySelectorAll('.plot'), "
+        "p => [p.clientWidth, p.querySelector('svg.main-svg').clientWidth])"
+    )
+    assert widths and all(abs(plot - svg) <= 1 for plot, svg in widths)
+    assert browser.run("getComputedStyle(document.body).getPropertyValue('--paper').trim()") == "#ffffff"
+    pdf = base64.b64decode(browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
+    assert pdf.startswith(b"%PDF") and 3 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 14

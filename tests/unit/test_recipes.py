@@ -85,7 +85,8 @@ def schedules(task: str, prefix: str = "") -> dict[str, tuple[str, str | float |
     rows: dict[str, tuple[str, str | float | None]] = {}
     for path in sorted((RECIPES / task).glob(f"{prefix}*.yaml")):
         schedule = loaded(path).schedule
-        detail = {"static": schedule.tau, "mixed": None}.get(schedule.policy, schedule.reward)
+        details = {"static": schedule.tau, "mixed": None, "multidds": schedule.probe_every}
+        detail = details.get(schedule.policy, schedule.reward)
         rows[path.stem] = (schedule.policy, detail)
     return rows
 
@@ -112,6 +113,7 @@ def test_every_row_of_the_ted_tables_is_there(subset):
         **rows,
         f"{subset}-dev-pgnorm": ("exp3", "dev-pgnorm"),
         f"{subset}-odm": ("odm", "loss"),
+        f"{subset}-multidds": ("multidds", 1000),
     }
 
 
@@ -216,7 +218,8 @@ def test_ted_subsets_have_their_languages_and_rates(subset, languages, rates):
     for path in (RECIPES / "ted").glob(f"{subset}*.yaml"):
         recipe = loaded(path)
         assert recipe.data.languages == tuple(languages.split())
-        assert (recipe.schedule.learning_rate, recipe.schedule.exploration) == rates
+        learnt = recipe.schedule.learning_rate, recipe.schedule.exploration
+        assert learnt == ((0.0001, rates[1]) if recipe.schedule.policy == "multidds" else rates)
 
 
 def test_opus_settings_differ_in_direction_alone():

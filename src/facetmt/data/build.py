@@ -7,15 +7,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from facetmt.data.chunks import Files, read_chunks
 from facetmt.data.codec import Codec
-from facetmt.data.corpus import DataConfig, Facet, Files, SentencePair, read_chunks, read_rows
+from facetmt.data.corpus import DataConfig, Facet, SentencePair
 from facetmt.data.encode import Encoded, EncodeJob
-from facetmt.data.layouts import SPLITS
+from facetmt.data.formats import SPLITS
 from facetmt.data.store import StoreWriter, open_store, replace_directory, write_synced
 from facetmt.errors import UserError
 
@@ -100,7 +101,7 @@ def scan_facet(job: tuple[Facet, Path]) -> Scan:
 
 
 def _count(files: Files) -> int:
-    count = sum(1 for _ in read_rows(files, Counter()))
+    count = sum(len(chunk.numbers) for chunk in read_chunks(replace(files, limit=None)))
     return count if files.limit is None else min(count, files.limit)
 
 

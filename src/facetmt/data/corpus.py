@@ -3,18 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from pathlib import Path
+from itertools import compress
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from facetmt.data.chunks import Chunk
+from facetmt.data.chunks import Files as Files
+from facetmt.data.chunks import read_chunks as read_chunks
+from facetmt.data.chunks import read_rows as read_rows
 from facetmt.data.clean import CleanConfig, plain
-from facetmt.data.lines import decode, read_lines
+from facetmt.data.lines import decode
 from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
-
-CHUNK_LINES, CHUNK_BYTES = 4_096, 1 << 22  # a chunk is closed at the first of the two
-
-Line = bytes | None  # None: too long to be read
 
 
 @dataclass(frozen=True)
@@ -94,26 +93,6 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
-class Files:
-    """One split of a facet: two line-aligned files, or two columns of a TSV file."""
-
-    source: Path
-    target: Path  # the same file for TSV
-    columns: tuple[int, int] | None = None  # of a TSV file, counted from 0
-    header: bool = False  # the TSV file's first line is not text
-    missing: tuple[str, ...] = ()  # a pair with one of these strings in it is not there
-    label: str | None = None  # only pairs with this label ...
-    labels: Path | int | None = None  # ... in this sidecar or TSV column, counted from 0
-    keep: Path | None = None  # sidecar of 0 and 1
-    limit: int | None = None
-
-    def paths(self) -> list[Path]:
-        """Every file that the split is read from."""
-        sidecars = [path for path in (self.labels, self.keep) if isinstance(path, Path)]
-        return list(dict.fromkeys([self.source, self.target, *sidecars]))
-
-
-@dataclass(frozen=True)
 class Facet:
     """A named part of the corpus with its languages; files by split, empty once prepared."""
 
@@ -131,13 +110,18 @@ class SentencePair(NamedTuple):
     line: int
 
 
-class Chunk(NamedTuple):
-    """Some undecoded pairs in a row, and how many were left out among them and why."""
+class Text(NamedTuple):
+    """The pairs of a chunk that have text on both sides, and a count of the others by reason."""
 
-    numbers: Sequence[int]  # line number of each pair
-    source: list[Line]
-    target: list[Line]
-    dropped: dict[str, int]
+    pairs: list[SentencePair]
+    source: list[str]  # of the pairs, without odd characters
+    target: list[str]
+    dropped: Counter[str]
+
+    def where(self, keep: Sequence[bool]) -> "Text":
+        """The pairs for which `keep` holds."""
+        source, target = list(compress(self.source, keep)), list(compress(self.target, keep))
+        return Text(list(compress(self.pairs, keep)), source, target, self.dropped)
 
 
 def read_parallel(facet: Facet, split: str, errors: str = "strict") -> Iterator[SentencePair]:
@@ -146,115 +130,25 @@ def read_parallel(facet: Facet, split: str, errors: str = "strict") -> Iterator[
     if files is None:
         raise UserError(f"facet {facet.name} has no {split} text")
     for chunk in read_chunks(files):
-        yield from decode_chunk(chunk, files, errors)[0]
+        yield from decode_chunk(chunk, files, errors).pairs
 
 
-def decode_chunk(chunk: Chunk, files: Files, errors: str) -> tuple[list[SentencePair], Counter[str]]:
-    """Text of the pairs that have some on both sides, and a count of the others by reason."""
-    pairs = []
+def decode_chunk(chunk: Chunk, files: Files, errors: str) -> Text:
+    """Decode a chunk and drop pairs that are too long to be read or blank on a side."""
     dropped = Counter(chunk.dropped)
-    for number, source, target in zip(chunk.numbers, chunk.source, chunk.target, strict=True):
-        if source is None or target is None:
-            dropped["too long"] += 1
-            continue
-        left = decode(source, files.source, number, errors)
-        right = decode(target, files.target, number, errors)
-        if plain(left) and plain(right):
-            pairs.append(SentencePair(left, right, number))
-        else:
-            dropped["blank"] += 1
-    return pairs, dropped
-
-
-def read_chunks(files: Files) -> Iterator[Chunk]:
-    """The pairs of a split, in chunks that are cheap to hand to another process."""
-    skipped: Counter[str] = Counter()
-    rows = islice(read_rows(files, skipped), files.limit)
-    while True:
-        numbers, sources, targets, size = [], [], [], 0
-        for number, source, target in islice(rows, CHUNK_LINES):
-            numbers.append(number)
-            sources.append(source)
-            targets.append(target)
-            size += len(source or b"") + len(target or b"")
-            if size > CHUNK_BYTES:
-                break
-        if not numbers and not skipped:
-            return
-        yield Chunk(numbers, sources, targets, dict(skipped))
-        skipped.clear()
-        if not numbers:
-            return
-
-
-def read_rows(files: Files, skipped: Counter[str]) -> Iterator[tuple[int, Line, Line]]:
-    """(line number, source, target) of each pair of the split; `skipped` counts those left out on purpose."""
-    label = None if files.label is None else files.label.encode()
-    missing = [marker.encode() for marker in files.missing]
-    rows = _columns(files) if files.columns is not None else _aligned(files)
-    for number, (source, target, found, keep) in enumerate(rows, 2 if files.header else 1):
-        if label is not None and (found is None or found.strip() != label):
-            continue
-        if files.keep is not None and not _is_kept(keep, files.keep, number):
-            skipped["filtered"] += 1
-            continue
-        if missing and any(marker in text for marker in missing for text in (source, target) if text):
-            skipped["missing"] += 1
-            continue
-        yield number, source, target
-
-
-def _is_kept(value: Line, path: Path, number: int) -> bool:
-    if value not in (b"0", b"1"):
-        raise UserError(f"{path}, line {number}: expected 0 or 1, found {value!r}")
-    return value == b"1"
-
-
-Row = tuple[Line, Line, Line, Line]  # source, target, label, keep
-
-
-def _aligned(files: Files) -> Iterator[Row]:
-    """Rows of files that must have the same number of lines."""
-    return _zipped([files.source, files.target, files.labels, files.keep])
-
-
-def _columns(files: Files) -> Iterator[Row]:
-    """Rows of a TSV file, every line of which must have as many columns as the first; no quoting."""
-    assert files.columns is not None
-    sidecar = files.labels if isinstance(files.labels, Path) else None
-    column = files.labels if isinstance(files.labels, int) else None
-    needed = 1 + max(*files.columns, column or 0)
-    count = 0
-    for number, (line, _, label, keep) in enumerate(_zipped([files.source, None, sidecar, files.keep]), 1):
-        cells: list[bytes] = [] if line is None else line.split(b"\t")
-        if line is not None:
-            count = count or len(cells)
-            if len(cells) != count or count < needed:
-                wanted = max(count, needed) if number == 1 else count
-                raise UserError(
-                    f"{files.source}, line {number}: {len(cells)} columns instead of {wanted};"
-                    " a tab inside a text or a missing one shifts the columns"
-                )
-        if number == 1 and files.header:
-            continue
-        source, target = (cells[c] if cells else None for c in files.columns)
-        yield source, target, (cells[column] if cells else None) if column is not None else label, keep
-
-
-def _zipped(paths: Sequence[Path | int | None]) -> Iterator[Row]:
-    """Lines of the files side by side, None where there is no file; unequal counts are an error."""
-    present = [path for path in paths if isinstance(path, Path)]
-    slots = [index for index, path in enumerate(paths) if isinstance(path, Path)]
-    try:
-        for lines in zip(*(read_lines(path) for path in present), strict=True):
-            row: list[Line] = [None] * 4
-            for slot, line in zip(slots, lines, strict=True):
-                row[slot] = line
-            yield row[0], row[1], row[2], row[3]
-    except ValueError:
-        counts = {path: sum(1 for _ in read_lines(path)) for path in present}
-        raise UserError(
-            "line counts differ: "
-            + ", ".join(f"{path} has {count}" for path, count in counts.items())
-            + "; line-aligned files must have the same number of lines"
-        ) from None
+    readable = [
+        (number, source, target)
+        for number, source, target in zip(chunk.numbers, chunk.source, chunk.target, strict=True)
+        if source is not None and target is not None
+    ]
+    dropped["too long"] += len(chunk.numbers) - len(readable)
+    numbers = [number for number, _, _ in readable]
+    source = decode([line for _, line, _ in readable], files.source, numbers, errors)
+    target = decode([line for _, _, line in readable], files.target, numbers, errors)
+    pairs = list(map(SentencePair, source, target, numbers))
+    text = Text(pairs, list(map(plain, source)), list(map(plain, target)), dropped)
+    if not (all(text.source) and all(text.target)):
+        full = [bool(left and right) for left, right in zip(text.source, text.target, strict=True)]
+        dropped["blank"] += len(full) - sum(full)
+        text = text.where(full)
+    return text._replace(dropped=+dropped)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import lru_cache
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facetmt.data.batch import EOS
+from facetmt.data.chunks import Chunk, Files
 from facetmt.data.clean import MOSES_LIMIT, CleanConfig
 from facetmt.data.codec import CODEC, Codec, open_codec
-from facetmt.data.corpus import Chunk, Files, SentencePair, decode_chunk
+from facetmt.data.corpus import SentencePair, Text, decode_chunk
 from facetmt.data.store import spans
 
 Int = NDArray[np.int64]
@@ -36,7 +38,7 @@ class Encoded(NamedTuple):
     facet: str
     split: str
     read: int
-    ids: NDArray[Any]  # source 0, target 0, source 1, ... back to back; uint16 or uint32
+    ids: NDArray[Any]  # source 0, target 0, source 1, ... back to back
     lengths: Int  # [P, 2] with tags and EOS
     dropped: Counter[str]
     text: list[SentencePair]
@@ -49,46 +51,40 @@ def _codec(path: Path, fingerprint: tuple[int, int]) -> Codec:
 
 def encode_chunk(job: EncodeJob) -> Encoded:
     """Decode, clean, encode and drop."""
-    pairs, dropped = decode_chunk(job.chunk, job.files, job.errors)
-    read = len(pairs) + dropped.total()
+    text = decode_chunk(job.chunk, job.files, job.errors)
+    read = len(text.pairs) + text.dropped.total()
     if job.split == "test":
-        return Encoded(job.facet, job.split, read, np.zeros(0), np.zeros((0, 2), np.int64), dropped, pairs)
+        nothing = np.zeros(0, np.uint16), np.zeros((0, 2), np.int64)
+        return Encoded(job.facet, job.split, read, *nothing, text.dropped, text.pairs)
     stat = (job.codec / CODEC).stat()
     codec = _codec(job.codec, (stat.st_mtime_ns, stat.st_ino))
-    kept, sources, targets = _clean(pairs, codec, job, dropped)
-    source = _with_ends(*codec.vocabulary.encode_flat(sources, "source"), codec.prefix(job.facet))
-    target = _with_ends(*codec.vocabulary.encode_flat(targets, "target"), [])
+    text = _clean(text, codec, job)
+    source = _with_ends(*codec.vocabulary.encode_flat(text.source, "source"), codec.prefix(job.facet))
+    target = _with_ends(*codec.vocabulary.encode_flat(text.target, "target"), [])
     lengths = np.stack([source[1], target[1]], axis=1)  # [P, 2]
     fits: NDArray[np.bool_] = np.all(lengths <= job.max_length, axis=1)
-    dropped["too long"] += int((~fits).sum())
+    text.dropped["too long"] += int((~fits).sum())
     ids = _interleaved(source, target, fits).astype(codec.dtype)
-    text = (
-        [] if job.split == "train" else [pair for pair, fit in zip(kept, fits.tolist(), strict=True) if fit]
-    )
-    return Encoded(job.facet, job.split, read, ids, lengths[fits], dropped, text)
+    raw = [] if job.split == "train" else list(compress(text.pairs, fits))
+    return Encoded(job.facet, job.split, read, ids, lengths[fits], +text.dropped, raw)
 
 
-def _clean(
-    pairs: list[SentencePair], codec: Codec, job: EncodeJob, dropped: Counter[str]
-) -> tuple[list[SentencePair], list[str], list[str]]:
-    """The pairs that cleaning keeps, and their cleaned sides."""
+def _clean(text: Text, codec: Codec, job: EncodeJob) -> Text:
+    """The pairs that the recipe's cleaning keeps, their plain sides cleaned."""
+    if not codec.cleaner.moses and job.clean.max_words is None and job.clean.max_ratio is None:
+        return text
     facet, forward = codec.facet(job.facet), codec.cleaner.forward
-    kept, sources, targets = [], [], []
-    for pair in pairs:
-        if codec.cleaner.moses and max(len(pair.source), len(pair.target)) > MOSES_LIMIT:
-            dropped["too long"] += 1
-            continue
-        source, target = (
-            forward(pair.source, facet.source_language),
-            forward(pair.target, facet.target_language),
-        )
-        if verdict := "blank" if not source or not target else job.clean.verdict(source, target):
-            dropped[verdict] += 1
-            continue
-        kept.append(pair)
-        sources.append(source)
-        targets.append(target)
-    return kept, sources, targets
+    keep = []
+    for index, (source, target) in enumerate(zip(text.source, text.target, strict=True)):
+        verdict: str | None = "too long"
+        if not codec.cleaner.moses or max(len(source), len(target)) <= MOSES_LIMIT:
+            source, target = forward(source, facet.source_language), forward(target, facet.target_language)
+            text.source[index], text.target[index] = source, target
+            verdict = job.clean.verdict(source, target)
+        if verdict is not None:
+            text.dropped[verdict] += 1
+        keep.append(verdict is None)
+    return text.where(keep)
 
 
 def _with_ends(ids: Int, lengths: Int, prefix: list[int]) -> tuple[Int, Int]:

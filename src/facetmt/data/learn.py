@@ -9,9 +9,10 @@ from typing import NamedTuple, TextIO
 
 import numpy as np
 
+from facetmt.data.chunks import Chunk, Files, read_chunks
 from facetmt.data.clean import MOSES_LIMIT, Cleaner, train_truecaser
 from facetmt.data.codec import Codec, save_codec, tag_names, truecaser_path
-from facetmt.data.corpus import Chunk, DataConfig, Facet, Files, TagConfig, decode_chunk, read_chunks
+from facetmt.data.corpus import DataConfig, Facet, TagConfig, decode_chunk
 from facetmt.data.permutation import permuted, stream_key
 from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
 from facetmt.data.workers import Workers
@@ -80,11 +81,12 @@ def sample_text(job: SampleJob) -> SampleText:
     repeats = dict(zip(job.chunk.numbers, job.repeats, strict=True))
     cleaner = _cleaner(job.moses)
     result = SampleText(job.languages, ([], []), sum(job.repeats))
-    for pair in decode_chunk(job.chunk, job.files, job.errors)[0]:
-        if job.moses and max(len(pair.source), len(pair.target)) > MOSES_LIMIT:
+    text = decode_chunk(job.chunk, job.files, job.errors)
+    for pair, *sides in zip(text.pairs, text.source, text.target, strict=True):
+        if job.moses and max(map(len, sides)) > MOSES_LIMIT:
             continue
-        for text, language, lines in zip(pair[:2], job.languages, result.sides, strict=True):
-            lines.extend([cleaner.tokenise(text, language)] * repeats[pair.line])
+        for line, language, lines in zip(sides, job.languages, result.sides, strict=True):
+            lines.extend([cleaner.tokenise(line, language)] * repeats[pair.line])
     return result
 
 

@@ -43,7 +43,7 @@ def facet_bars(runs: Sequence[Digest], facets: Sequence[str], field: str) -> lis
                 x=[text(name) for name in facets],
                 y=on_facets(known, facets).astype(np.float32),
                 name=text(run.name),
-                marker=run_line(place),
+                marker=run_line(place, runs),
                 meta={"label": run.name, "bars": list(facets)},
             )
         )

@@ -28,6 +28,7 @@ class Chart(NamedTuple):
     absent: str = NOT_YET  # said where a run has nothing to draw
     of_run: bool = False  # shows the run that the reader chose, not all of them
     style: str = ""
+    alone: str = ""  # how to read it where there is but one run
 
 
 CHARTS = {
@@ -52,7 +53,11 @@ CHARTS = {
         NO_REWARD,
         of_run=True,
     ),
-    "bleu": Chart("Average dev BLEU", "Higher is better; the dotted line is the first run’s best."),
+    "bleu": Chart(
+        "Average dev BLEU",
+        "Higher is better; the dotted line is the first run’s best.",
+        alone="Higher is better.",
+    ),
     "loss": Chart("Average dev loss", "Lower is better; a rise at the end is overfitting."),
     "facet-bleu": Chart("Dev BLEU by facet", "Whether one facet pays for another’s gain.", of_run=True),
     "facet-loss": Chart("Dev loss by facet", "The same by loss, which is less noisy.", of_run=True),
@@ -71,10 +76,18 @@ def body(runs: Sequence[Digest], facets: Sequence[str]) -> str:
     """All of the page but its data and scripts."""
     several = len(runs) > 1
 
+    def read(about: Chart) -> str:
+        return about.read if several or not about.alone else about.alone
+
     def charts(*keys: str) -> str:
         parts = [
             chart(
-                key, about.title, about.read, about.absent, of_run=about.of_run and several, style=about.style
+                key,
+                about.title,
+                read(about),
+                about.absent,
+                of_run=about.of_run and several,
+                style=about.style,
             )
             for key, about in ((key, CHARTS[key]) for key in keys)
         ]

@@ -15,9 +15,9 @@ from facetmt.report.progress import best
 LABELS = {"bleu": "dev BLEU", "loss": "dev loss"}
 
 
-def run_line(place: int) -> dict[str, str]:
-    """The line of a run, the same in all figures."""
-    return {"color": RUN_COLOURS[place % len(RUN_COLOURS)]}
+def run_line(place: int, runs: Sequence[Digest]) -> dict[str, str]:
+    """The line of a run, the same in all figures; grey is the baseline, so a single run is not grey."""
+    return {"color": RUN_COLOURS[place % len(RUN_COLOURS) if len(runs) > 1 else 1]}
 
 
 def number(value: float | None) -> float:
@@ -38,7 +38,7 @@ def average_quality(runs: Sequence[Digest], metric: str) -> go.Figure | None:
             [row["step"] for row in run.validation],
             [number(row[metric]["average"]) for row in run.validation],
             run.name,
-            run_line(place),
+            run_line(place, runs),
             seconds=np.array([row["seconds"] for row in run.validation], dtype=np.float32),
         ).update(mode="lines+markers", marker={"size": 5})
         for place, run in enumerate(runs)
@@ -86,7 +86,7 @@ def training_loss(runs: Sequence[Digest]) -> go.Figure | None:
             [row["step"] for row in run.metrics],
             [number(row.get("loss")) for row in run.metrics],
             run.name,
-            {**run_line(place), "width": 1.5},
+            {**run_line(place, runs), "width": 1.5},
             seconds=np.array([row["seconds"] for row in run.metrics], dtype=np.float32),
         )
         for place, run in enumerate(runs)

@@ -34,7 +34,8 @@ def title_of(runs: Sequence[Digest]) -> str:
 def subtitle(runs: Sequence[Digest]) -> str:
     """Size of what is shown, in one line."""
     facets = max(len(run.facets) for run in runs)
-    steps = max(run.steps for run in runs)
+    longest = max(runs, key=lambda run: run.steps)
+    of_all = "" if longest.finished else f" of {longest.recipe.train.steps:,}"
     table = next((run.run.facet_table for run in runs if run.run.facet_table), {})
     pairs = list(dict.fromkeys(f"{row.get('source')} → {row.get('target')}" for row in table.values()))
     languages = pairs[0] if len(pairs) == 1 else f"{len(pairs)} language pairs" if pairs else ""
@@ -42,8 +43,7 @@ def subtitle(runs: Sequence[Digest]) -> str:
         "1 run" if len(runs) == 1 else f"{len(runs)} runs",
         "1 facet" if facets == 1 else f"{facets} facets",
         languages,
-        f"{steps:,} steps",
-        "" if all(run.finished for run in runs) else "still training",
+        f"{longest.steps:,}{of_all} steps",
     ]
     return " · ".join(part for part in parts if part)
 

@@ -18,6 +18,7 @@ RANK = {"bad": 0, "warning": 1, "note": 2}
 
 COLLAPSED = 0.95  # of softmax(w) on one facet
 STARVED = 0.25  # of what the more modest of uniform and proportional sampling would have given
+DUE = 40  # batches that a facet should have had before it can be called starved
 REPEATED, WORN = 20.0, 100.0  # effective epochs
 OVERCLIPPED = 0.25  # clipped rewards beyond the share that the quantiles ask for
 DIVERGED = 1.15  # recent loss over the lowest one
@@ -77,7 +78,8 @@ def starved(run: Digest) -> Iterator[Finding]:
         return
     uniform = np.full(len(run.facets), 1.0 / len(run.facets))
     modest = uniform if run.sizes is None else np.minimum(uniform, run.sizes / run.sizes.sum())
-    poor = [run.facets[place] for place in np.flatnonzero(run.share < STARVED * modest)]
+    due = modest * run.steps >= DUE  # before that it may be chance
+    poor = [run.facets[place] for place in np.flatnonzero(due & (run.share < STARVED * modest))]
     if poor:
         yield Finding(
             "warning",
@@ -92,7 +94,7 @@ def forgotten(run: Digest) -> Iterator[Finding]:
     if len(scores) < 4:
         return
     lost = {
-        name: max(row.get(name, 0.0) for row in scores) - fmean(row.get(name, 0.0) for row in scores[-2:])
+        name: max(row.get(name) or 0.0 for row in scores) - fmean(row.get(name) or 0.0 for row in scores[-2:])
         for name in scores[-1]
     }
     worst = sorted((name for name in lost if lost[name] >= FORGOTTEN), key=lambda name: -lost[name])

@@ -254,16 +254,21 @@
   // ---- a live page looks for news ----------------------------------------------------------
   if (data.reload) {
     const served = location.protocol.startsWith("http");
-    setInterval(async () => {
-      if (document.hidden) return;
-      if (!served) return location.reload();
+    const changed = async () => {
+      if (document.hidden) return false;
+      if (!served) return true;
       try {
         const answer = await fetch("/", { cache: "no-cache" });
         const tag = answer.headers.get("ETag");
-        if (answer.ok && tag && tag !== data.tag) location.reload();
+        return answer.ok && tag !== null && tag !== data.tag;
       } catch (error) {
-        /* the server ended with its terminal; the page stays as it is */
+        return false; // the server ended with its terminal; the page stays as it is
       }
-    }, data.reload * 1000);
+    };
+    const look = async () => {
+      if (await changed()) location.reload();
+      else setTimeout(look, data.reload * 1000);
+    };
+    setTimeout(look, data.reload * 1000);
   }
 })();

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,8 @@ def make_server(runs: Sequence[Path], port: int, patience: float = PATIENCE) -> 
                 self.send_header("ETag", tag)
             self.send_header("Cache-Control", "no-cache")
             self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # a browser that has seen the new tag does not wait for the rest
+                self.wfile.write(content)
 
         def log_message(self, *args: Any) -> None:
             """Requests of the user's own browser are no news."""

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facetmt.data.batch import Batch, BatchConfig, assign_rows, fill
+from facetmt.data.chunks import Files, read_chunks, read_rows
 from facetmt.data.codec import Codec
-from facetmt.data.corpus import Facet, Files, decode_chunk, read_chunks, read_rows
+from facetmt.data.corpus import Facet, decode_chunk
 from facetmt.data.layouts import discover
 from facetmt.data.lines import decode
 from facetmt.errors import UserError
@@ -56,7 +57,7 @@ class FilterConfig:
 def trusted_sentences(source: Path, target: Path, codec: Codec, facet: str) -> list[Sentence]:
     """The trusted pairs as ids."""
     files = Files(source, target)
-    pairs = [pair for chunk in read_chunks(files) for pair in decode_chunk(chunk, files, "strict")[0]]
+    pairs = [pair for chunk in read_chunks(files) for pair in decode_chunk(chunk, files, "strict").pairs]
     if len(pairs) < 20:
         raise UserError(f"{source} has {len(pairs)} pairs with text, too few to trust; give at least 20")
     sources = codec.encode_source([pair.source for pair in pairs], facet)
@@ -135,19 +136,15 @@ def score_files(
     found: list[NDArray[np.float64]] = []
     rows = read_rows(replace(files, label=None, labels=None, keep=None, limit=None), Counter())
     while some := list(islice(rows, 1 << 13)):
-        texts = [
-            (
-                decode(source or b"", files.source, number, errors),
-                decode(target or b"", files.target, number, errors),
-            )
-            for number, source, target in some
-        ]
-        whole = np.array([bool(source.strip() and target.strip()) for source, target in texts])
-        sources = codec.encode_source([source for source, _ in texts], facet.name)
-        targets = codec.encode_target([target for _, target in texts], facet.name)
-        sentences = [Sentence(*ids) for *ids, there in zip(sources, targets, whole, strict=True) if there]
-        values = np.full(len(texts), -np.inf)
-        values[whole] = scores(sentences)
+        numbers = [number for number, _, _ in some]
+        sources = decode([source or b"" for _, source, _ in some], files.source, numbers, errors)
+        targets = decode([target or b"" for _, _, target in some], files.target, numbers, errors)
+        whole = np.array([bool(s.strip() and t.strip()) for s, t in zip(sources, targets, strict=True)])
+        ids = zip(
+            codec.encode_source(sources, facet.name), codec.encode_target(targets, facet.name), strict=True
+        )
+        values = np.full(len(some), -np.inf)
+        values[whole] = scores([Sentence(*pair) for pair, there in zip(ids, whole, strict=True) if there])
         found.append(values)
     return np.concatenate(found)
 

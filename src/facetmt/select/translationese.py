@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -143,10 +144,9 @@ def label_file(labeller: Labeller, text: Path, out: Path) -> dict[str, float]:
     """Write the class of each line of `text` to `out`; return the share of each class."""
     counts = dict.fromkeys(CLASSES, 0)
     partial_out = out.with_name(f".{out.name}.partial")
-    lines = (decode(line or b"", text, number, "strict") for number, line in enumerate(read_lines(text), 1))
     with partial_out.open("w", encoding="utf-8", newline="\n") as file:
-        for chunk in chunks(lines, 1 << 14):
-            for margin in labeller.margins(chunk):
+        for lines in text_chunks(text):
+            for margin in labeller.margins(lines):
                 name = CLASSES[0] if margin >= 0 else CLASSES[1]
                 counts[name] += 1
                 file.write(f"{name}\n")
@@ -169,12 +169,8 @@ def agreement(labels: Path, gold: Path) -> float:
     return sum(a == b for a, b in pairs) / len(pairs)
 
 
-def chunks(lines: Iterator[str], size: int) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    for line in lines:
-        chunk.append(line)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+def text_chunks(path: Path, size: int = 1 << 14) -> Iterator[list[str]]:
+    """The lines of a file, some at a time; a line that is too long to be read counts as blank."""
+    numbered = enumerate(read_lines(path), start=1)
+    while some := list(islice(numbered, size)):
+        yield decode([line or b"" for _, line in some], path, [number for number, _ in some], "strict")

@@ -12,6 +12,8 @@ from facetmt.bandit import Pull
 from facetmt.errors import UserError
 from facetmt.runlog import CHECKPOINTS
 from facetmt.train import checkpoint
+from facetmt.train.alignment import Alignment
+from facetmt.train.cost import RewardCost
 from facetmt.train.display import Watcher
 from facetmt.train.feed import Feed, HeldBatch
 from facetmt.train.interrupt import Interrupt, Interrupted
@@ -44,6 +46,8 @@ class Loop:
         self._held = (
             HeldBatch(session.dev_sampler, place, self._config.dev_hold) if session.dev_sampler else None
         )
+        self._alignment = Alignment(session) if recipe.schedule.probes else None
+        self._reward_cost = RewardCost(session, reward)
         self._validator = Validator(session)
         self._clock = Clock(self.tally)
         self._window = Window(self.tally)
@@ -79,6 +83,9 @@ class Loop:
     def _advance(self) -> None:
         """One step of Algorithm 1; with lag 1 the reward of the step before is read while this one runs."""
         session, tally = self.session, self.tally
+        if self._alignment is not None and tally.step % session.recipe.schedule.probe_every == 0:
+            with self._clock.spend("probe"):
+                session.scheduler.policy.update(self._alignment.credit(session.state.params), 1.0)
         with self._clock.spend("train"):
             pull = session.scheduler.pull()
             waiting = time.perf_counter()
@@ -88,6 +95,7 @@ class Loop:
             session.state, values = self._step(session.state, batch, dev, fresh)
             tally.step += 1
             self._window.add_batch(tokens, batch)
+            self._reward_cost.show(batch, dev)
             tally.pending.append((tally.step, pull, values))
             while len(tally.pending) > self._lag:
                 self._settle(*tally.pending.pop(0))
@@ -119,6 +127,7 @@ class Loop:
             "step": tally.step,
             "seconds": round(self._clock.seconds(), 3),
             **self._window.summary(),
+            "reward_share": self._reward_cost.share(self._window.step_seconds()),
             "time": {name: round(spent, 3) for name, spent in tally.spent.items()},
             "epochs": {name: round(value, 4) for name, value in session.sampler.epochs().items()},
             "health": asdict(health),

@@ -25,7 +25,7 @@ class Tally:
     best: list[tuple[float, int]] = field(default_factory=list)  # (dev BLEU, step), best first
     seconds: float = 0.0  # wall-clock of all sessions of the run
     spent: dict[str, float] = field(
-        default_factory=lambda: dict.fromkeys(("train", "input", "validate", "save"), 0.0)
+        default_factory=lambda: dict.fromkeys(("train", "input", "probe", "validate", "save"), 0.0)
     )
     pending: list[Pending] = field(default_factory=list)  # steps whose reward is not fed back yet
 
@@ -79,11 +79,12 @@ class Window:
     def __init__(self, tally: Tally) -> None:
         self._tally, self._start = tally, tally.spent["train"]
         self._loss = self._tokens = 0.0
-        self._filled = self._room = 0
+        self._filled = self._room = self._steps = 0
         self._last: Metrics | None = None
 
     def add_batch(self, filled: int, batch: Any) -> None:
         """`filled` tokens of the batch's room on both sides are not padding."""
+        self._steps += 1
         self._filled += filled
         self._room += batch.source.size + batch.target.size
 
@@ -92,6 +93,10 @@ class Window:
             self._loss += metrics.loss * metrics.tokens
             self._tokens += metrics.tokens
         self._last = metrics
+
+    def step_seconds(self) -> float:
+        """Mean duration of a step."""
+        return (self._tally.spent["train"] - self._start) / max(1, self._steps)
 
     def summary(self) -> dict[str, Any]:
         """Loss a token, target tokens a second, rate, gradient norm, share of padding."""

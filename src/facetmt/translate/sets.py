@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from facetmt.data.corpus import Facet
-from facetmt.data.lines import decode, read_lines
+from facetmt.data.lines import MAX_LINE, decode, read_lines
 from facetmt.data.prepare import Prepared
 from facetmt.errors import UserError
 from facetmt.translate.config import EvaluateConfig, SetConfig
@@ -35,15 +35,22 @@ def scored_texts(prepared: Prepared, config: EvaluateConfig, root: Path) -> Iter
 
 def read_set(name: str, one: SetConfig, root: Path) -> tuple[list[str], list[str]]:
     """Source and reference lines of a set, which must be equally many."""
-    sides = []
-    for path in (root / one.source, root / one.target):
-        sides.append([decode(line or b"", path, n, "strict") for n, line in enumerate(read_lines(path), 1)])
-    if not sides[0] or len(sides[0]) != len(sides[1]):
+    sources, references = read_text(root / one.source), read_text(root / one.target)
+    if not sources or len(sources) != len(references):
         raise UserError(
-            f"evaluate.sets.{name}: {root / one.source} has {len(sides[0])} lines and {root / one.target}"
-            f" {len(sides[1])}; they must be equally many, and some"
+            f"evaluate.sets.{name}: {root / one.source} has {len(sources)} lines and {root / one.target}"
+            f" {len(references)}; they must be equally many, and some"
         )
-    return sides[0], sides[1]
+    return sources, references
+
+
+def read_text(path: Path) -> list[str]:
+    lines = []
+    for number, line in enumerate(read_lines(path), 1):
+        if line is None:
+            raise UserError(f"{path}, line {number} has more than {MAX_LINE:,} bytes: is it a sentence?")
+        lines.append(line)
+    return decode(lines, path, range(1, len(lines) + 1), "strict")
 
 
 def row_sizes(texts: list[ScoredText], prepared: Prepared) -> dict[str, int]:

@@ -13,6 +13,7 @@ from facetmt.data.prepare import Prepared
 from facetmt.errors import UserError
 from facetmt.translate.config import DecodeConfig, EvaluateConfig
 from facetmt.translate.evaluate import Scores, collect, corpus_scores
+from facetmt.translate.sets import row_sizes, scored_texts
 
 TRANSLATIONS, SCORES = "translations", "scores.json"
 Translate = Callable[[Sequence[str], str], list[str]]  # (source lines, facet name) -> hypotheses
@@ -25,27 +26,25 @@ def evaluate_tests(
     decode: DecodeConfig,
     directory: Path,
     *,
+    root: Path,
     steps: Sequence[int],
     tell: Callable[[str, dict[str, float]], None] = lambda facet, values: None,
 ) -> Scores:
-    """Score each facet that has test text; `steps` are those of the checkpoints that translate."""
+    """Score the test text of each facet and of `evaluate.sets`; `steps` are those of the checkpoints behind it."""
     facets: dict[str, dict[str, float]] = {}
     signatures: dict[str, dict[str, str]] = {}
-    for facet in prepared.facets:
-        sources, references = prepared.text(facet.name, "test")
-        if not sources:
-            continue
-        hypotheses = translate(sources, facet.name)
-        if config.preprocessed_references:
-            references = preprocessed(references, facet.target_language, prepared)
-        facets[facet.name], signatures[facet.name] = corpus_scores(
-            hypotheses, references, facet.target_language
+    texts = list(scored_texts(prepared, config, root))
+    for name, facet, sources, given in texts:
+        references = (
+            preprocessed(given, facet.target_language, prepared) if config.preprocessed_references else given
         )
-        write_translations(directory / TRANSLATIONS / f"{facet.name}.jsonl", sources, references, hypotheses)
-        tell(facet.name, facets[facet.name])
+        hypotheses = translate(sources, facet.name)
+        facets[name], signatures[name] = corpus_scores(hypotheses, references, facet.target_language)
+        write_translations(directory / TRANSLATIONS / f"{name}.jsonl", sources, references, hypotheses)
+        tell(name, facets[name])
     if not facets:
         raise UserError("no facet has a test set; add test files beside the training text and prepare again")
-    scores = collect(facets, signatures, config.groups)
+    scores = collect(facets, signatures, config.members(row_sizes(texts, prepared)))
     scores = {**scores, "steps": list(steps), "decode": asdict(decode), "tag": config.tag}
     write_whole(directory / SCORES, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
     return scores

@@ -1,7 +1,8 @@
 import pytest
 
-from facetmt.data import corpus
-from facetmt.data.corpus import DataConfig, Facet, FacetConfig, Files, read_chunks, read_parallel
+from facetmt.data import chunks, corpus
+from facetmt.data.chunks import Files, read_chunks
+from facetmt.data.corpus import DataConfig, Facet, FacetConfig, read_parallel
 from facetmt.errors import UserError
 
 
@@ -20,7 +21,9 @@ def pairs(facet, errors="strict"):
 
 def report(facet):
     chunks = list(read_chunks(facet.files["train"]))
-    return sum((corpus.decode_chunk(c, facet.files["train"], "strict")[1] for c in chunks), corpus.Counter())
+    return sum(
+        (corpus.decode_chunk(c, facet.files["train"], "strict").dropped for c in chunks), corpus.Counter()
+    )
 
 
 def test_a_blank_line_on_either_side_drops_the_pair_and_is_counted(facet):
@@ -96,13 +99,13 @@ def test_missing_marks_and_header_are_left_out(tmp_path, write_lines):
 
 
 def test_chunks_are_bounded_in_lines_and_bytes(facet, monkeypatch):
-    monkeypatch.setattr(corpus, "CHUNK_LINES", 10)
+    monkeypatch.setattr(chunks, "CHUNK_LINES", 10)
     made = facet(["x"] * 25, ["y"] * 25)
     assert [len(chunk.numbers) for chunk in read_chunks(made.files["train"])] == [10, 10, 5]
-    monkeypatch.setattr(corpus, "CHUNK_BYTES", 7)
-    chunks = list(read_chunks(made.files["train"]))
-    assert [len(chunk.numbers) for chunk in chunks] == [4] * 6 + [1]
-    assert [n for chunk in chunks for n in chunk.numbers] == list(range(1, 26))
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 7)
+    parts = list(read_chunks(made.files["train"]))
+    assert [len(chunk.numbers) for chunk in parts] == [3, 3, 3, 1, 3, 3, 3, 1, 3, 2]
+    assert [n for chunk in parts for n in chunk.numbers] == list(range(1, 26))
 
 
 def test_a_missing_split_is_named(facet):

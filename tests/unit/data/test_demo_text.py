@@ -131,6 +131,18 @@ def test_english_articles_and_verbs(corpus):
             assert verb == "his" or not re.search(r"[^s]s$", verb), text
 
 
+def test_negation_and_numbers_come_through(corpus):
+    denied = 0
+    for german, text in (pair for pairs in corpus.values() for pair in pairs):
+        negative = re.search(r"\b(?:nicht|nie|kein\w*)\b", german, re.IGNORECASE) is not None
+        denied += negative
+        assert negative == (
+            re.search(r"n't\b|\b(?:not|cannot|never|no)\b", text, re.IGNORECASE) is not None
+        ), (german, text)
+        assert re.findall(r"\d+", german) == re.findall(r"\d+", text), (german, text)
+    assert denied > 500
+
+
 def test_surface_is_clean(corpus):
     for text in (side for pairs in corpus.values() for pair in pairs for side in pair):
         assert re.fullmatch(r"[A-ZÄÖÜ][^.?!]*(?:\d\. [^.?!]*)?[.?!]", text), text

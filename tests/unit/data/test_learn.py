@@ -2,9 +2,10 @@ from collections import Counter
 
 import pytest
 
+from facetmt.data.chunks import Files
 from facetmt.data.clean import CleanConfig
 from facetmt.data.codec import open_codec
-from facetmt.data.corpus import DataConfig, Facet, Files, TagConfig
+from facetmt.data.corpus import DataConfig, Facet, TagConfig
 from facetmt.data.learn import learn_codec, sample_jobs, sample_text, shares
 from facetmt.data.vocab import VocabConfig
 from facetmt.data.workers import Workers

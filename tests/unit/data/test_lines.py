@@ -78,6 +78,10 @@ def test_an_endless_line_is_none_and_the_next_is_whole(tmp_path):
 @pytest.mark.parametrize("bad", [b"\xff", b"\xed\xa0\x80", b"\xc3", b"\xf8\x88\x80\x80\x80"])
 def test_invalid_utf8_is_an_error_with_the_place_or_is_replaced(tmp_path, bad):
     with pytest.raises(UserError, match=r"some.de, line 17, byte 4: not valid UTF-8"):
-        decode(b"oben" + bad, tmp_path / "some.de", 17, "strict")
-    text = decode(b"oben" + bad + b" unten", tmp_path / "some.de", 17, "replace")
-    assert text.startswith("oben\ufffd") and text.endswith(" unten")
+        decode([b"gut", b"oben" + bad], tmp_path / "some.de", [16, 17], "strict")
+    first, text, last = decode([b"a", b"oben" + bad, b"unten"], tmp_path / "some.de", [1, 2, 3], "replace")
+    assert text.startswith("oben\ufffd") and (first, last) == ("a", "unten")
+    with pytest.raises(UserError, match=r"some.de, line 3, byte 0"):
+        decode(bad, tmp_path / "some.de", 3, "strict")
+    assert decode("für".encode(), tmp_path, 1, "strict") == "für"
+    assert decode([], tmp_path, [], "strict") == [] and decode([b""], tmp_path, [1], "strict") == [""]

@@ -120,7 +120,7 @@ def test_only_the_changed_facet_is_rebuilt(corpus, run, tmp_path):
 @pytest.mark.parametrize(
     ("change", "parts"),
     [
-        ({"max_length": 8}, {"facet it", "facet law"}),
+        ({"max_length": 8}, {"dev set", "facet it", "facet law"}),
         ({"dev_pairs": 3}, {"dev set"}),
         ({"vocab": VocabConfig("bpe", 100, coverage=1.0)}, {"vocabulary", "facet it", "facet law"}),
         ({"tags": TagConfig(facet=True)}, {"vocabulary", "facet it", "facet law"}),

@@ -16,10 +16,11 @@ from facetmt.translate.config import EvaluateConfig
 from facetmt.translate.evaluate import collect, corpus_scores
 
 DOMAINS = {"Med": 248_000, "IT": 467_300, "Law": 222_900, "Koran": 18_000, "Subs": 500_000}
-WORDS = (
+SENTENCE = (
     "the committee of patients shall read every dose before a law opens this window and people speak "
     "softly when water falls on an old house where nobody knows which file was saved in it again"
-).split()
+)
+WORDS = SENTENCE.split()
 HOSTILE = "<script>document.title='run by a corpus line'</script> & \"quoted\""
 PASS = 0.21  # share of a step that a reward pass takes here
 
@@ -97,7 +98,7 @@ def write_run(
         encoding="utf-8",
     )
     share = np.array(list(sizes.values())) / sum(sizes.values())
-    clock = 0.0
+    clock, pending = 0.0, []
     loss_now = float(world.loss(counts, 0).mean())
     for step in range(1, steps + 1):
         pull = scheduler.pull()
@@ -105,14 +106,10 @@ def write_run(
         counts += share if policy == "mixed" else np.eye(1, len(names), pull.arm)[0]
         loss_now = float(world.loss(counts, step).mean()) if len(names) < 50 or step % 50 == 0 else loss_now
         clock += seconds_a_step * (1 + PASS * config.learns)
-        after = loss_now + 0.0004 * rng.standard_normal()
-        if config.learns:
-            after = math.nan if step <= broken_rewards else after
-            record = scheduler.feedback(pull, before=before, after=after)
-            row = (pull.prob, record.before, record.after, record.raw, record.scaled)
-        else:
-            row = (pull.prob, before + 0.05 * rng.standard_normal(), math.nan, math.nan, math.nan)
-        log.pull(step, scheduler.facets[pull.arm], row)
+        after = math.nan if step <= broken_rewards else loss_now + 0.0004 * rng.standard_normal()
+        pending.append((step, pull, before, after))
+        while len(pending) > config.feedback_lag:
+            _settle(log, scheduler, config, *pending.pop(0))
         if step % log_every == 0:
             log.metrics(_metrics(step, clock, loss_now, scheduler, counts, sizes, config, seconds_a_step))
             log.probs(step, scheduler.probs())
@@ -123,6 +120,14 @@ def write_run(
     if scored:
         _score(directory, names, world.bleu(counts, steps), recipe, sentences, seed, hostile)
     return directory
+
+
+def _settle(log, scheduler, config, step, pull, before, after):
+    row = (pull.prob, before, math.nan, math.nan, math.nan)
+    if config.learns:
+        record = scheduler.feedback(pull, before=before, after=after)
+        row = (pull.prob, record.before, record.after, record.raw, record.scaled)
+    log.pull(step, scheduler.facets[pull.arm], row)
 
 
 def _metrics(step, clock, loss, scheduler, counts, sizes, config, seconds_a_step):

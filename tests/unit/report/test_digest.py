@@ -84,7 +84,7 @@ def test_names_of_runs_differ(tmp_path, bandit_dir):
 
 def test_many_facets_get_coarser_curves(fake, tmp_path):
     directory = fake.write_run(
-        tmp_path / "many", sizes=fake.many_facets(198), steps=2500, log_every=1, validations=2, scored=False
+        tmp_path / "many", sizes=fake.many_facets(198), steps=1100, log_every=1, validations=2, scored=False
     )
     one, *_ = digests([Run(directory)])
     assert one.probs.shape == (1000, 198)

@@ -48,7 +48,7 @@ def test_the_test_score_decides_only_where_all_have_one(run, fake, tmp_path):
 def test_the_parts_of_the_time_add_up(run):
     parts = seconds_by_part(run)
     assert tuple(parts) == PARTS and sum(parts.values()) == pytest.approx(run.seconds, rel=0.01)
-    assert share_of(run, "reward passes") == pytest.approx(0.21 / 1.21, rel=0.1)
+    assert share_of(run, "reward passes") == pytest.approx(0.21 / 1.21, rel=0.2)
 
 
 def test_rewards_that_were_not_measured_cost_nothing_known(run):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facetmt.errors import UserError
-from facetmt.runlog import PROBS, PULLS, RECIPE, RunLog, Run
+from facetmt.runlog import PROBS, PULLS, RECIPE, Run, RunLog
 
 
 def small_run(directory, rows=7):

@@ -158,6 +158,6 @@ def test_scores_are_log_probabilities_by_segment():
     batch = packed([[2, 0], [1]])
     sums, lengths = jax.jit(lambda b: score(MODEL.graph, MODEL.params, b))(batch)
     assert lengths[:, :3].tolist() == [[3, 4, 0], [2, 0, 0]]
-    plain = np.asarray(token_losses(nnx.merge(MODEL.graph, MODEL.params), batch))
+    plain = np.asarray(jax.jit(lambda b: token_losses(nnx.merge(MODEL.graph, MODEL.params), b))(batch))
     np.testing.assert_allclose(sums[0, :2], [-plain[0, :3].sum(), -plain[0, 3:7].sum()], rtol=1e-5)
     assert float(sums[1, 0]) == pytest.approx(-plain[1].sum(), rel=1e-5)

@@ -36,6 +36,8 @@ def root(tmp_path):
     (tmp_path / "x.de").write_text("eins\r\nzwei\r\ndrei\r\n", encoding="utf-8", newline="")
     (tmp_path / "short.de").write_text("eins\n", encoding="utf-8")
     (tmp_path / "empty").write_text("", encoding="utf-8")
+    (tmp_path / "endless").write_text("x\n" + "y" * 40_000, encoding="utf-8")
+    (tmp_path / "latin").write_bytes(b"gut\nsch\xf6n\n")
     return tmp_path
 
 
@@ -58,6 +60,8 @@ def test_a_row_is_as_large_as_its_facet(root):
     [
         ({"target": "short.de"}, r"x\.en has 3 lines and .*short\.de 1"),
         ({"source": "empty", "target": "empty"}, "equally many, and some"),
+        ({"source": "endless"}, r"endless, line 2 has more than 32,768 bytes"),
+        ({"source": "latin"}, r"latin, line 2, byte 3: not valid UTF-8"),
         ({"source": "none.en"}, r"none\.en does not exist"),
         ({"facet": "neutral"}, "there is no facet neutral"),
         ({"name": "natural"}, "has the name of a facet"),

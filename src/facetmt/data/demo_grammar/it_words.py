@@ -21,7 +21,7 @@ nouns file: der der der+ ein dies | neu = new; wichtig = important; groß = larg
     die Tabelle, Tabellen = table; das Bild, Bilder = image; die Nachricht, Nachrichten = message
 nouns setting: der Ihr | neu = new; alt = old
     das Kennwort, Kennwörter = password; die Adresse, Adressen = address
-    der Benutzername, Benutzernamen, Benutzernamens = user name
+    der Zugangscode, Zugangscodes = access code
 nouns account: der ein | neu = new; alt = old
     das Konto, Konten = account; das Postfach, Postfächer = mailbox
 nouns widget: der | link = left; recht = right; grün = green

@@ -133,9 +133,10 @@ def _ask_what(draw: Draw) -> Phrase:
 
 def _request(draw: Draw) -> Phrase:
     who = draw.pick(LISTENERS)
-    clause = _clause(draw, draw.pick(["request", "give"]), PRESENT, who, negated=draw.coin(0.3))
-    if clause.dative:
-        clause = replace(clause, dative=draw.pick([ICH, WIR, ER]), negated=False)
+    if draw.coin(0.4):
+        clause = replace(_clause(draw, "give", PRESENT, who), dative=draw.pick([ICH, WIR, ER, SIE]))
+    else:
+        clause = _clause(draw, "request", PRESENT, who, negated=draw.coin(0.4))
     if draw.coin(0.3) and not clause.negated:
         words = replace(clause, mid=Phrase("bitte", "")).imperative()
         return sentence(Phrase(words.de, f"please {words.en}"))

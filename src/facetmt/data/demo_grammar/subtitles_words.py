@@ -4,7 +4,7 @@ WORDS = """
 nouns kin: mein dein sein unser
     der Bruder, Brüder = brother; die Schwester, Schwestern = sister; der Freund, Freunde = friend
     die Tante, Tanten = aunt; der Onkel, Onkel = uncle; der Nachbar, Nachbarn, weak = neighbour
-nouns people: der | jung = young; alt = old; nett = nice
+nouns people: der | jung = young; freundlich = friendly; nett = nice
     der Mann, Männer = man, men; die Frau, Frauen = woman, women; das Mädchen, Mädchen = girl
     der Polizist, Polizisten, weak = policeman, policemen; die Lehrerin, Lehrerinnen = teacher
 nouns thing: der der mein dein ein | neu = new; alt = old; klein = small

@@ -1,0 +1,52 @@
+import yaml
+
+from facetmt.report.card import FILL, model_card
+from facetmt.runlog import Run
+
+
+def front_of(card):
+    _, front, rest = card.split("---\n", 2)
+    return yaml.safe_load(front), rest
+
+
+def test_front_matter_and_scores(bandit_dir):
+    front, rest = front_of(model_card(Run(bandit_dir)))
+    assert (
+        front["language"] == ["de", "en"]
+        and front["license"] == FILL
+        and front["pipeline_tag"] == "translation"
+    )
+    results = front["model-index"][0]["results"]
+    assert len(results) == 5 and results[0]["metrics"][0]["type"] == "bleu"
+    for words in (
+        "how much each facet mattered",
+        "exploration 0.25",
+        "SacreBLEU signatures",
+        "nrefs:1",
+        "| Koran | 18,000 |",
+    ):
+        assert words in rest
+
+
+def test_the_card_does_not_tell_where_the_files_lay(bandit_dir, fake, tmp_path):
+    directory = fake.write_run(tmp_path / "x", steps=60)
+    recipe = directory / "recipe.yaml"
+    recipe.write_text(
+        recipe.read_text(encoding="utf-8").replace("root: corpus", f"root: {tmp_path}/deep/corpus"),
+        encoding="utf-8",
+    )
+    card = model_card(Run(directory))
+    assert str(tmp_path) not in card and "root: corpus" in card
+
+
+def test_a_card_before_the_end(fake, tmp_path):
+    directory = fake.write_run(
+        tmp_path / "new", policy="mixed", steps=2, log_every=5, validations=0, scored=False
+    )
+    front, rest = front_of(model_card(Run(directory)))
+    assert "model-index" not in front and "Not evaluated yet" in rest and "mixed batches" in rest
+
+
+def test_names_are_text(fake, tmp_path):
+    directory = fake.write_run(tmp_path / "x", sizes={"a|b": 10, "c": 20}, steps=60, scored=False)
+    assert r"| a\|b | 10 |" in model_card(Run(directory))

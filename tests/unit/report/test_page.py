@@ -1,0 +1,156 @@
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from facetmt.errors import UserError
+from facetmt.report.page import render, write_report
+from facetmt.runlog import Run
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+class Outline(HTMLParser):
+    """Elements, their attributes, and the text outside of scripts and styles."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text, self._inside = [], "", None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag if tag in ("script", "style") else None
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside is None:
+            self.text += data
+
+
+def data_of(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+
+
+@pytest.fixture(scope="module")
+def page(mixed_dir, bandit_dir):
+    return render([Run(mixed_dir), Run(bandit_dir)])
+
+
+def test_headline_health_charts_and_tables(page):
+    text = Outline(page).text
+    for words in (
+        "bandit against mixed",
+        "Best system",
+        "Gain over mixed",
+        "Time to mixed’s best",
+        "better on",
+    ):
+        assert words in text
+    for words in (
+        "Healthy",
+        "Probability of each facet",
+        "Test scores",
+        "Sample translations",
+        "nrefs:1|case:mixed",
+    ):
+        assert words in text
+    assert "policy: exp3" in text and "paired bootstrap" in text
+
+
+def test_nothing_is_fetched(page):
+    for tag, attrs in Outline(page).tags:
+        assert "src" not in attrs and "href" not in attrs and tag not in ("link", "img", "iframe")
+    assert "connect-src 'none'" in page and "default-src 'none'" in page
+
+
+def test_only_our_two_scripts_may_run(page):
+    policy = next(attrs["content"] for tag, attrs in Outline(page).tags if attrs.get("http-equiv"))
+    assert len(re.findall(r"'sha256-[A-Za-z0-9+/=]{44}'", policy)) == 2
+    assert "unsafe-inline" not in re.search(r"script-src [^;]*", policy)[0]
+
+
+def test_two_runs_fit_into_six_megabytes(page):
+    assert len(page.encode("utf-8")) < 6e6
+
+
+def test_what_others_wrote_is_shown_not_run(fake, tmp_path):
+    runs = [
+        fake.write_run(tmp_path / name, steps=120, hostile=True, sentences=2)
+        for name in ("a&b", EVIL.replace("/", ""))
+    ]
+    (runs[0] / "recipe.yaml").write_text(
+        (runs[0] / "recipe.yaml").read_text(encoding="utf-8").replace("corpus", f'"{EVIL}"'), encoding="utf-8"
+    )
+    page = render([Run(run) for run in runs])
+    outline = Outline(page)
+    assert [attrs for tag, attrs in outline.tags if tag == "img"] == []
+    assert sum(tag == "script" for tag, _ in outline.tags) == 3
+    assert fake.HOSTILE in outline.text and EVIL in outline.text
+    assert data_of(page)["runs"] == ["a&b", EVIL]
+
+
+def test_one_facet_called_like_markup(fake, tmp_path):
+    directory = fake.write_run(tmp_path / "x", sizes={EVIL: 10, "b": 20}, steps=60, scored=False)
+    page = render([Run(directory)])
+    assert not any(tag == "img" for tag, _ in Outline(page).tags)
+    names = [trace["name"] for trace in data_of(page)["charts"]["probs"][0]["data"]]
+    assert "&lt;img src=x onerror=alert(1)&gt;" in names
+
+
+@pytest.mark.parametrize("policy", ["mixed", "static", "exp3", "exp3s"])
+def test_a_run_that_has_nothing_yet(fake, tmp_path, policy):
+    directory = fake.write_run(
+        tmp_path / "new", policy=policy, steps=2, log_every=5, validations=0, scored=False
+    )
+    text = Outline(render([Run(directory)])).text
+    assert "not validated yet" in text and "No run is scored yet" in text
+
+
+def test_a_run_whose_logs_are_still_empty(fake, tmp_path):
+    directory = fake.write_run(tmp_path / "new", steps=2, validations=0, scored=False)
+    for name in ("pulls.csv", "probs.csv", "metrics.jsonl", "validation.jsonl"):
+        (directory / name).write_text("", encoding="utf-8")
+    (directory / "facets.json").unlink()
+    assert "0 steps" in Outline(render([Run(directory)])).text
+
+
+def test_runs_with_different_facets_and_none_scored_alike(fake, tmp_path, bandit_dir):
+    other = fake.write_run(tmp_path / "other", sizes={"Med": 10, "New": 5}, steps=200, scored=False)
+    page = render([Run(other), Run(bandit_dir)])
+    assert {fact["name"] for fact in data_of(page)["facets"]} == {"Med", "New", "IT", "Law", "Koran", "Subs"}
+    assert "Best average dev BLEU" in page
+
+
+def test_seeds_of_one_system_are_one_column(fake, tmp_path, mixed_dir):
+    seeds = [fake.write_run(tmp_path / f"s{n}", steps=200, seed=n, sentences=5) for n in (1, 2)]
+    text = Outline(render([Run(mixed_dir), *(Run(seed) for seed in seeds)])).text
+    assert "s1 (2 seeds)" in text and "±" in text
+
+
+def test_the_page_is_written_whole_and_may_reload(tmp_path, bandit_dir):
+    out = write_report([bandit_dir], tmp_path / "sub" / "report.html", watch=True)
+    page = out.read_text(encoding="utf-8")
+    assert data_of(page)["reload"] > 0 and page.endswith("</html>\n")
+    assert [path.name for path in out.parent.iterdir()] == ["report.html"]
+
+
+def test_users_errors(tmp_path, bandit_dir):
+    with pytest.raises(UserError, match="at least one run"):
+        render([])
+    with pytest.raises(UserError, match="not a run directory"):
+        write_report([tmp_path], tmp_path / "x.html")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match="give another --out"):
+        write_report([bandit_dir], tmp_path / "file" / "x.html")
+
+
+def test_many_facets_stay_small(fake, tmp_path):
+    directory = fake.write_run(
+        tmp_path / "many", sizes=fake.many_facets(198), steps=1200, sentences=1, validations=4
+    )
+    page = render([Run(directory)])
+    assert len(page) < 9e6 and '<option value="50">' in page

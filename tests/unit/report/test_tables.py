@@ -1,0 +1,88 @@
+import csv
+import io
+import shutil
+
+import pytest
+
+from facetmt.errors import UserError
+from facetmt.report.tables import compare, latex_text, markdown_text
+
+
+@pytest.fixture(scope="module")
+def runs(mixed_dir, static_dir, bandit_dir):
+    return [mixed_dir, static_dir, bandit_dir]
+
+
+def test_terminal(runs):
+    text = compare(runs, "terminal")
+    head, size, *rows = text.splitlines()
+    assert head.split() == ["Avg", "Med", "IT", "Law", "Koran", "Subs", "Small"]
+    assert size.split() == ["Size", "(k)", "291.2", "248.0", "467.3", "222.9", "18.0", "500.0"]
+    assert [row.split()[:2] for row in rows[:3]] == [
+        ["Base", "mixed"],
+        ["Static", "tau5"],
+        ["Bandit", "bandit"],
+    ]
+    assert "paired bootstrap" in text and "nrefs:1" in text and "\x1b" not in text
+
+
+def test_markdown_has_one_bold_score_a_column_or_more(runs):
+    lines = compare(runs, "markdown").splitlines()
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    assert {len(row) for row in table} == {9}
+    for column in range(2, 9):
+        assert any(row[column].startswith("**") for row in table[3:])
+
+
+def test_latex_is_a_whole_table(runs, tmp_path):
+    text = compare([*runs, shutil.copytree(runs[2], tmp_path / "a_b%c")], "latex")
+    assert (
+        text.count(r"\toprule") == text.count(r"\bottomrule") == 1 and r"\begin{tabular}{ll|c|cccccc}" in text
+    )
+    assert r"a\_b\%c" in text and r"\textbf{" in text
+    body = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert {line.count("&") for line in body} == {8}
+
+
+def test_csv_is_for_programs(runs):
+    rows = list(csv.DictReader(io.StringIO(compare(runs, "csv"))))
+    assert len(rows) == 3 * 7 and {row["kind"] for row in rows} == {"Base", "Static", "Bandit"}
+    best = [row for row in rows if row["column"] == "average" and row["best"] == "1"]
+    assert len(best) == 1 and float(best[0]["mean"]) == max(
+        float(r["mean"]) for r in rows if r["column"] == "average"
+    )
+
+
+def test_many_facets_become_rows(fake, tmp_path):
+    sizes = fake.many_facets(30)
+    runs = [
+        fake.write_run(tmp_path / n, sizes=sizes, steps=60, sentences=2, validations=1, policy=n)
+        for n in ("mixed", "exp3")
+    ]
+    lines = compare(runs, "terminal").splitlines()
+    assert (
+        lines[0].split() == ["Size", "(k)", "mixed", "exp3"]
+        and lines[1].startswith("Avg")
+        and lines[2].startswith("Small")
+    )
+    assert sum("-en" in line for line in lines) == 30
+    assert compare(runs, "latex").count("-en") == 30
+
+
+def test_chrf(runs):
+    assert "nc:6" in compare(runs, "markdown", metric="chrf")
+
+
+def test_users_errors(runs, fake, tmp_path):
+    with pytest.raises(UserError, match="no table format html"):
+        compare(runs, "html")
+    with pytest.raises(UserError, match="at least one"):
+        compare([], "csv")
+    unscored = fake.write_run(tmp_path / "x", steps=20, scored=False)
+    with pytest.raises(UserError, match="facetmt evaluate"):
+        compare([unscored], "csv")
+
+
+def test_users_text_stays_text():
+    assert markdown_text("a|b*<i>") == r"a\|b\*\<i\>"
+    assert latex_text("a_b & 50% \\x{}") == r"a\_b \& 50\% \textbackslash{}x\{\}"
