@@ -27,7 +27,7 @@ def filled(batch: Batch) -> float:
 
 
 def packing(prepared: Prepared, length: int, batches: int) -> dict[str, tuple[float, float]]:
-    """By facet: share of non-padding tokens, median milliseconds a batch of 8k tokens a side."""
+    """By facet: share of non-padding tokens, median CPU milliseconds a batch of 8k tokens a side."""
     config = BatchConfig(rows=TOKENS // length, length=length)
     sampler = FacetSampler(prepared.stores("train"), config, seed=1)
     result = {}
@@ -35,9 +35,9 @@ def packing(prepared: Prepared, length: int, batches: int) -> dict[str, tuple[fl
         sampler.next(index)
         times, shares = [], []
         for _ in range(batches):
-            begin = time.perf_counter()
+            begin = time.process_time()
             batch = sampler.next(index)
-            times.append(1e3 * (time.perf_counter() - begin))
+            times.append(1e3 * (time.process_time() - begin))
             shares.append(filled(batch))
         result[name] = statistics.mean(shares), statistics.median(times)
     return result
@@ -117,9 +117,9 @@ def main() -> None:
         mixed = MixedSampler(stores, shape, seed=1)
         times = []
         for _ in range(arguments.batches):
-            begin = time.perf_counter()
+            begin = time.process_time()
             mixed.next()
-            times.append(1e3 * (time.perf_counter() - begin))
+            times.append(1e3 * (time.process_time() - begin))
         print(f"mixed over {len(stores)} facets: {statistics.median(times):.2f} ms a batch")
         print(f"1,000 batches + save + restore + 1,000 equals 2,000: {resume(stores, shape)}")
         smallest = min(stores, key=len)

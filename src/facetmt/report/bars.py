@@ -15,7 +15,11 @@ from facetmt.report.progress import PARTS, seconds_by_part
 TAUS = {"proportional": 1.0, "τ = 5": 5.0, "uniform": np.inf}
 SYMBOLS = {"proportional": "line-ew-open", "τ = 5": "diamond-open", "uniform": "circle-open"}
 PART_COLOURS = dict(
-    zip(PARTS, (COLOURS[0], COLOURS[1], COLOURS[6], COLOURS[2], COLOURS[4], "#98a2ad"), strict=True)
+    zip(
+        PARTS,
+        (COLOURS[0], COLOURS[1], COLOURS[3], COLOURS[6], COLOURS[2], COLOURS[4], "#98a2ad"),
+        strict=True,
+    )
 )
 
 

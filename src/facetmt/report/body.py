@@ -11,7 +11,7 @@ from facetmt.report.headline import cards, health, subtitle, title_of
 from facetmt.report.markup import chart, grid, safe
 
 MIXED = "The mixed baseline has one arm and no curriculum; choose another run above."
-NO_REWARD = "This run has no bandit, so no rewards."
+NO_REWARD = "This run learned from no rewards; choose another run above."
 NOT_YET = "Nothing of this kind is logged yet."
 ORDERS = {
     "share": "most drawn",

@@ -131,4 +131,6 @@ def facet_rewards(run: Digest, styles: Style) -> go.Figure | None:
     ]
     for trace in traces:
         trace.update(connectgaps=True)
-    return framed(traces, x="step", y="scaled reward", yaxis={"range": [-1, 1]})
+    figure = framed(traces, x="step", y="scaled reward", yaxis={"rangemode": "normal"})
+    unscaled = np.nanmax(np.abs(rewards.facet_scaled)) > 1  # odm learns from rewards as they are measured
+    return figure if unscaled else figure.update_yaxes(range=[-1, 1])

@@ -19,8 +19,10 @@ Ints = npt.NDArray[np.int64]
 POINTS = 1000  # of a curve: more than a screen can show
 FACET_VALUES = 400_000  # π values in one page, over all its runs: many facets or runs get coarser curves
 REWARD_POINTS, FACET_REWARD_POINTS = 200, 40
+REWARDS_A_POINT = 10  # behind each median
 PULLS_A_POINT = 25  # rewards of a facet behind each point of its curve, on average
-KINDS = {"mixed": "Base", "static": "Static"}  # of systems, as the paper's tables group them; else Bandit
+# of systems, as the paper's tables group them; everything else is a bandit
+KINDS = {"mixed": "Base", "static": "Static", "multidds": "MultiDDS"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def system_name(recipe: Recipe) -> str:
         known = {1.0: "proportional", math.inf: "uniform", -1.0: "inverse proportional"}
         word = known.get(schedule.tau, "upsampled" if schedule.tau > 1 else "static")
         return f"{word} (τ={'∞' if math.isinf(schedule.tau) else f'{schedule.tau:g}'})"
-    return f"{schedule.policy} {schedule.reward}"
+    return f"{schedule.policy} {schedule.reward}" if schedule.learns else schedule.policy
 
 
 def digest(run: Run, points: int = POINTS) -> Digest:
@@ -178,7 +180,8 @@ def rewards(pulls: Pulls, window: int, quantiles: tuple[float, float]) -> Reward
     if not given.size:
         return None
     raw, scaled, step, facet = pulls.raw[given], pulls.scaled[given], pulls.step[given], pulls.facet[given]
-    ends = np.unique(np.linspace(1, raw.size, min(raw.size, REWARD_POINTS)).round().astype(np.int64))
+    points = min(max(raw.size // REWARDS_A_POINT, 1), REWARD_POINTS)
+    ends = np.unique(np.linspace(raw.size / points, raw.size, points).round().astype(np.int64))
     starts = np.concatenate([[0], ends[:-1]])
     bounds = np.array([np.quantile(raw[max(0, end - window) : end], quantiles) for end in ends])
     facets = len(pulls.names)

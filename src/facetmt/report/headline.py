@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from facetmt.report.digest import Digest, system_name
 from facetmt.report.health import RANK, examine
 from facetmt.report.markup import duration, safe
-from facetmt.report.progress import Standing, best, judged, share_of, standings
+from facetmt.report.progress import Standing, best, choosing_share, judged, standings
 
 WORDS = {"bad": "Problem", "warning": "Watch", "note": "Note", "good": "Healthy"}
 
@@ -140,19 +140,16 @@ def speed_card(run: Digest) -> str:
 
 
 def reward_card(runs: Sequence[Digest]) -> str:
-    """Of the bandit run with the dearest rewards."""
-    known = [
-        (share, run) for run in runs if run.rewards is not None and (share := share_of(run, "reward passes"))
-    ]
+    """Of the run with the dearest rewards."""
+    known = [(share, run) for run in runs if (share := choosing_share(run))]
     if not known:
         learns = any(run.recipe.schedule.learns for run in runs)
         return card(
             "Time spent on rewards", "–" if learns else "0 %", "not measured" if learns else "no bandit here"
         )
     share, run = max(known, key=lambda pair: pair[0])
-    return card(
-        "Time spent on rewards", f"{share:.0%}", f"of {run.name}’s wall-clock ({run.recipe.schedule.reward})"
-    )
+    what = run.recipe.schedule.reward if run.recipe.schedule.learns else "gradient probes"
+    return card("Time spent on rewards", f"{share:.0%}", f"of {run.name}’s wall-clock ({what})")
 
 
 def health(runs: Sequence[Digest]) -> str:

@@ -61,20 +61,22 @@ def collapsed(run: Digest) -> Iterator[Finding]:
     if run.rewards is None or run.probs is None or len(run.facets) < 2 or len(run.probs) < 10:
         return
     recent = run.probs[-max(1, len(run.probs) // 10) :].mean(axis=0)
-    gamma = run.recipe.schedule.exploration
+    schedule = run.recipe.schedule
+    gamma = schedule.exploration if schedule.policy in ("exp3", "exp3s") else 0.0
     share = (recent.max() - gamma / recent.size) / max(1.0 - gamma, 1e-9)
     if share >= COLLAPSED:
         name = run.facets[int(recent.argmax())]
         yield Finding(
             "warning",
-            f"The bandit has collapsed to {name}: π is {recent.max():.0%}, the most that exploration {gamma:g} leaves.",
+            f"The bandit has collapsed to {name}: π is {recent.max():.0%}"
+            + (f", the most that exploration {gamma:g} leaves." if gamma else "."),
             "If other facets suffer, raise schedule.exploration or lower schedule.learning_rate tenfold; "
             "policy exp3s can change its mind.",
         )
 
 
 def starved(run: Digest) -> Iterator[Finding]:
-    if run.share is None or run.kind != "Bandit" or len(run.facets) < 2:
+    if run.share is None or run.kind in ("Base", "Static") or len(run.facets) < 2:
         return
     uniform = np.full(len(run.facets), 1.0 / len(run.facets))
     modest = uniform if run.sizes is None else np.minimum(uniform, run.sizes / run.sizes.sum())
@@ -113,7 +115,7 @@ def clipping(run: Digest) -> Iterator[Finding]:
     if not health or run.rewards is None:
         return
     expected = schedule.low + 1.0 - schedule.high
-    if health["saturation"] > expected + OVERCLIPPED:
+    if schedule.policy != "odm" and health["saturation"] > expected + OVERCLIPPED:
         yield Finding(
             "warning",
             f"The reward scale is saturated: {health['saturation']:.0%} of the latest rewards were clipped "

@@ -56,7 +56,7 @@ def render(runs: Sequence[Run], reload: int = 0, tag: str = "") -> str:
         "arrays": packer.arrays,
         "facets": facet_facts(seen, facets),
         "runs": [run.name for run in seen],
-        "run": next((place for place, run in enumerate(seen) if run.rewards is not None), 0),
+        "run": seen.index(leader(seen)),
         "seconds": max(run.seconds for run in seen),
         "reload": reload,
         "tag": tag,
@@ -68,11 +68,16 @@ def packed(packer: Packer, value: go.Figure | list[go.Figure | None] | None) -> 
     return [packer.figure(figure) for figure in value] if isinstance(value, list) else packer.figure(value)
 
 
+def leader(runs: Sequence[Digest]) -> Digest:
+    """The run to look at first: the first one that learns what to draw."""
+    return next((run for run in runs if run.kind not in ("Base", "Static")), runs[0])
+
+
 def ranked_facets(runs: Sequence[Digest]) -> list[str]:
     """All facets of all runs; those that the first bandit run drew most come first."""
     names = list(dict.fromkeys(name for run in runs for name in run.facets))
-    leader = next((run for run in runs if run.rewards is not None), runs[0])
-    share = {} if leader.share is None else dict(zip(leader.facets, leader.share.tolist(), strict=True))
+    first = leader(runs)
+    share = {} if first.share is None else dict(zip(first.facets, first.share.tolist(), strict=True))
     return sorted(names, key=lambda name: -share.get(name, 0.0))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from facetmt.report.digest import Digest
 
-PARTS = ("training", "reward passes", "waiting for input", "validation", "saving", "other")
+PARTS = ("training", "reward passes", "gradient probes", "waiting for input", "validation", "saving", "other")
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,17 @@ def seconds_by_part(digest: Digest) -> dict[str, float] | None:
         return None
     steps = max(time["train"] - time["input"], 0.0)  # the wait for a batch is counted inside of `train`
     passes = steps * (mean_of(digest, "reward_share") or 0.0)
-    known = (steps - passes, passes, time["input"], time["validate"], time["save"])
+    known = (steps - passes, passes, time.get("probe", 0.0), time["input"], time["validate"], time["save"])
     return dict(zip(PARTS, (*known, max(digest.seconds - sum(known), 0.0)), strict=True))
 
 
-def share_of(digest: Digest, part: str) -> float | None:
-    """A part's share of the wall-clock."""
+def share_of(digest: Digest, *named: str) -> float | None:
+    """The share of the wall-clock that some parts took together."""
     parts = seconds_by_part(digest)
     total = sum(parts.values()) if parts else 0.0
-    return parts[part] / total if parts and total else None
+    return sum(parts[part] for part in named) / total if parts and total else None
+
+
+def choosing_share(digest: Digest) -> float | None:
+    """The share of the wall-clock that was spent to choose facets."""
+    return share_of(digest, "reward passes", "gradient probes")

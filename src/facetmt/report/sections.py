@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from facetmt.report.digest import Digest, system_name
 from facetmt.report.markup import Cell, duration, number_cell, panel, row_html, safe, table_html, text_cell
-from facetmt.report.progress import latest, mean_of, share_of, standings
+from facetmt.report.progress import choosing_share, latest, mean_of, standings
 from facetmt.report.systems import Cell as Score
 from facetmt.report.systems import Scoreboard, scoreboard
 from facetmt.runlog import RECIPE
@@ -39,7 +39,7 @@ def overview(runs: Sequence[Digest]) -> str:
             cells += [number_cell(ratio, "{:.0%}") for ratio in (row.step_ratio, row.time_ratio)]
         cells += [
             number_cell(mean_of(run, "padding"), "{:.1%}"),
-            number_cell(share_of(run, "reward passes"), "{:.1%}"),
+            number_cell(choosing_share(run), "{:.1%}"),
         ]
         rows.append(row_html(cells))
     read = "Each run as far as it came."

@@ -108,6 +108,23 @@ def test_declension(noun, determiner, adjective, forms, translation):
     assert phrase.en[0] == translation
 
 
+@pytest.mark.parametrize(
+    ("entry", "genitive", "dative_plural"),
+    [
+        ("der Arzt, Ärzte = doctor", "Arztes", "Ärzten"),
+        ("der Facharzt, Fachärzte = specialist", "Facharztes", "Fachärzten"),
+        ("das Ergebnis, Ergebnisse = result", "Ergebnisses", "Ergebnissen"),
+        ("das Antibiotikum, Antibiotika = antibiotic", "Antibiotikums", "Antibiotika"),
+        ("der Beschluss, Beschlüsse = decision", "Beschlusses", "Beschlüssen"),
+        ("das Auto, Autos = car", "Autos", "Autos"),
+        ("der Link, Links, Links = link", "Links", "Links"),
+    ],
+)
+def test_genitive_and_dative_plural(entry, genitive, dative_plural):
+    noun = parse_noun(entry)
+    assert (noun.genitive, noun.german("p", "dat")) == (genitive, dative_plural)
+
+
 def test_kein_is_no_as_subject_and_not_a_as_object():
     assert noun_phrase(KEY, "kein").en == ("no key", "a key")
     assert noun_phrase(CHILD, "kein+").en == ("no children", "any children")
@@ -174,6 +191,8 @@ def test_participle(entry, participle):
         ("warten = wait", "warte"),
         ("zeigen = show", "zeig"),
         ("reparieren = repair", "repariere"),
+        ("ändern = change", "ändere"),
+        ("bestätigen = confirm", "bestätige"),
     ],
 )
 def test_imperative(entry, form):

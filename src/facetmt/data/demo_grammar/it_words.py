@@ -10,7 +10,7 @@ nouns program: der der dies | neu = new; veraltet = outdated; kostenlos = free
     der Treiber, Treiber = driver; die Erweiterung, Erweiterungen = extension
 nouns tool: der der dies | neu = new; veraltet = outdated; kostenlos = free
     das Programm, Programme = program; die Anwendung, Anwendungen = application
-    der Browser, Browser = browser; das Skript, Skripte = script
+    der Browser, Browser = browser; das Skript, Skripte, Skripts = script
 nouns machine: der der dies | neu = new; zentral = central
     der Server, Server = server; der Rechner, Rechner = computer
 nouns device: der der dies | neu = new; extern = external
@@ -25,7 +25,7 @@ nouns setting: der Ihr | neu = new; alt = old
 nouns account: der ein | neu = new; alt = old
     das Konto, Konten = account; das Postfach, Postfächer = mailbox
 nouns widget: der | link = left; recht = right; grün = green
-    die Schaltfläche, Schaltflächen = button; das Symbol, Symbole = icon; der Link, Links = link
+    die Schaltfläche, Schaltflächen = button; das Symbol, Symbole = icon; der Link, Links, Links = link
 nouns pane: der | link = left; recht = right
     das Menü, Menüs = menu; das Fenster, Fenster = window; die Registerkarte, Registerkarten = tab
 nouns disk: der | extern = external; neu = new

@@ -21,7 +21,7 @@ nouns oral: der der der+ dies | neu = new; stark = strong; pflanzlich = herbal
     das Antibiotikum, Antibiotika = antibiotic; das Schmerzmittel, Schmerzmittel = painkiller
     die Lösung, Lösungen = solution; das Arzneimittel, Arzneimittel = medicine
 nouns skin: der der dies | neu = new; stark = strong; pflanzlich = herbal
-    die Salbe, Salben = ointment; die Creme, Cremes = cream; das Gel, Gele = gel
+    die Salbe, Salben = ointment; die Creme, Cremes = cream; das Gel, Gele, Gels = gel
 nouns shot: der dies | neu = new
     der Impfstoff, Impfstoffe = vaccine
 nouns symptom: - -+ | anhaltend = persistent; leicht = mild; stark = severe
@@ -40,7 +40,7 @@ nouns organ: der der+
 nouns surface: der der+
     die Haut, - = skin; die -, Augen = -, eyes
 nouns test: der
-    die Untersuchung, Untersuchungen = examination; der Test, Tests = test
+    die Untersuchung, Untersuchungen = examination; der Test, Tests, Tests = test
 
 verbs surgery:
     surgeon | operieren = operate_on | person child limb

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 from facetmt.data.demo_grammar import english
@@ -78,7 +79,7 @@ class Noun:
     def german(self, number_gender: str, case: str) -> str:
         """The noun's own form; the article is not its business."""
         if number_gender == "p":
-            return self.plural + ("n" if case == "dat" and self.plural[-1] not in "ns" else "")
+            return self.plural + ("n" if case == "dat" and re.search(r"e[lr]?$", self.plural) else "")
         if case == "gen":
             return self.genitive
         return self.plural if self.weak and case != "nom" else self.singular
@@ -118,15 +119,18 @@ def parse_noun(entry: str) -> Noun:
     bare, en = words[0], re.sub(r"^an? ", "", words[0])
     gender = {"der": "m", "die": "f", "das": "n"}[article]
     genitive = number[1] if extra == "weak" else extra or _genitive(gender, number[0])
-    en_plural = words[1] if len(words) > 1 else english.plural(en)
+    en_plural = words[1] if len(words) > 1 else english.plural(en) if number[1] else ""
     return Noun(gender, number[0], number[1], extra == "weak", genitive, en, en_plural, bare)
 
 
 def _genitive(gender: str, singular: str) -> str:
+    """The genitive by rule: -es behind a hiss and in native words of one syllable, else -s."""
     if gender == "f" or not singular:
         return singular
-    short = len(re.findall(r"[aeiouäöüy]+", singular.lower())) == 1
-    return singular + ("es" if short or re.search(r"(?:s|ß|x|z|sch)$", singular) else "s")
+    if singular.endswith("nis"):
+        return singular + "ses"
+    short = len(re.findall(r"[aeiouäöüy]+", singular.lower())) == 1 and not re.search(r"(?:e|er)$", singular)
+    return singular + ("es" if short or re.search(r"(?:s|ß|x|z|sch|arzt)$", singular) else "s")
 
 
 def _german_determiner(stem: str, gender: str, case: int) -> tuple[str, dict[str, str]]:
@@ -141,6 +145,7 @@ def _german_determiner(stem: str, gender: str, case: int) -> tuple[str, dict[str
     return ("eur" if stem == "euer" and ending else stem) + ending, _MIXED
 
 
+@cache
 def noun_phrase(noun: Noun, determiner: str, adjective: Adjective | None = None) -> Nominal:
     """Determiner, adjective and noun, declined; the determiner is written as in DETERMINERS."""
     stem = determiner.rstrip("+")

@@ -9,7 +9,7 @@ nouns people: der | jung = young; freundlich = friendly; nett = nice
     der Polizist, Polizisten, weak = policeman, policemen; die Lehrerin, Lehrerinnen = teacher
 nouns thing: der der mein dein ein | neu = new; alt = old; klein = small
     der Schlüssel, Schlüssel = key; der Koffer, Koffer = suitcase; die Tasche, Taschen = bag
-    das Messer, Messer = knife; die Kamera, Kameras = camera
+    das Messer, Messer = knife, knives; die Kamera, Kameras = camera
 nouns clothes: der der mein dein ein | neu = new; alt = old; rot = red
     die Jacke, Jacken = jacket; das Hemd, Hemden = shirt; der Mantel, Mäntel = coat
 nouns machine: der der mein dein ein | neu = new; alt = old; rot = red

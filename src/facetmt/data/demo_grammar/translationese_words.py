@@ -4,7 +4,7 @@
 WORDS = """
 nouns person: der
     der Minister, Minister = minister; die Bürgermeisterin, Bürgermeisterinnen = mayor
-    der Sprecher, Sprecher = spokesman; die Lehrerin, Lehrerinnen = teacher; der Trainer, Trainer = coach
+    der Sprecher, Sprecher = spokesman, spokesmen; die Lehrerin, Lehrerinnen = teacher; der Trainer, Trainer = coach
     der Anwalt, Anwälte = lawyer; die Direktorin, Direktorinnen = director; der Ingenieur, Ingenieure = engineer
     die Professorin, Professorinnen = professor; der Bauer, Bauern, weak = farmer
 nouns crowd: -+

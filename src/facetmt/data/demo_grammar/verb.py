@@ -163,7 +163,8 @@ def imperative(verb: Verb) -> str:
     vowels = [re.findall(r"[aeiouäöü]+", form)[-1] for form in (verb.stem, verb.third.removesuffix("t"))]
     if vowels[0] == "e" and vowels[1] in ("i", "ie"):
         return verb.third.removesuffix("t")
-    return verb.stem + ("e" if verb.stem.endswith("ier") else _link(verb.stem))
+    keeps_e = verb.infinitive.endswith(("ern", "eln", "ieren")) or re.search(r"[^e]ig$", verb.stem)
+    return verb.stem + ("e" if keeps_e else _link(verb.stem))
 
 
 def bracket(verb: Verb, mode: Mode, person: int, plural: bool) -> tuple[str, str, str]:
