@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "__main__": {"cli"},
     "__init__": set(),
 }
+EXCEPTIONS = {"report/replay.py": {"bandit"}}  # it plays the policies again
 NO_JAX = [
     "bandit",
     "data",
@@ -61,7 +62,7 @@ def module_imports(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_each_part_imports_only_what_it_may(path):
     part = part_of(path)
-    allowed = ALLOWED[part] | {part}
+    allowed = ALLOWED[part] | {part} | EXCEPTIONS.get(path.relative_to(ROOT).as_posix(), set())
     if "*" in allowed:
         return
     known = {name.removeprefix("facetmt.") for name in module_imports(path) if name.startswith("facetmt.")}

@@ -7,12 +7,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from facetmt.data.chunks import Files, read_chunks
+from facetmt.data.chunks import count_pairs, read_chunks
 from facetmt.data.codec import Codec
 from facetmt.data.corpus import DataConfig, Facet, SentencePair
 from facetmt.data.encode import Encoded, EncodeJob
@@ -90,7 +90,7 @@ def _hash(path: Path) -> str:
 def scan_facet(job: tuple[Facet, Path]) -> Scan:
     """Read all files of a facet once: files that do not match are found before the long work."""
     facet, root = job
-    pairs = {split: _count(files) for split, files in facet.files.items()}
+    pairs = {split: count_pairs(files) for split, files in facet.files.items()}
     inputs = {}
     for name, path in _paths(facet, root).items():
         stat = path.stat()
@@ -98,11 +98,6 @@ def scan_facet(job: tuple[Facet, Path]) -> Scan:
     if not pairs["train"]:
         raise UserError(f"facet {facet.name} is empty: {facet.files['train'].source} has no pairs for it")
     return Scan(pairs, inputs)
-
-
-def _count(files: Files) -> int:
-    count = sum(len(chunk.numbers) for chunk in read_chunks(replace(files, limit=None)))
-    return count if files.limit is None else min(count, files.limit)
 
 
 def encode_jobs(facet: Facet, config: DataConfig, codec: Path) -> Iterator[EncodeJob]:

@@ -7,7 +7,7 @@ from itertools import compress, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from facetmt.data.lines import read_lines
+from facetmt.data.lines import count_lines, read_lines
 from facetmt.errors import UserError
 
 CHUNK_LINES, CHUNK_BYTES = 4_096, 1 << 22  # a chunk is closed at the first of the two
@@ -160,10 +160,27 @@ def _aligned(paths: Sequence[Path | None]) -> Iterator[tuple[int, list[Column | 
         columns = [None if stream is None else list(islice(stream, CHUNK_LINES)) for stream in streams]
         sizes = {len(column) for column in columns if column is not None}
         if len(sizes) > 1:
-            present = [path for path in paths if path is not None]
-            counts = ", ".join(f"{path} has {sum(1 for _ in read_lines(path))}" for path in present)
-            raise UserError(f"line counts differ: {counts}; line-aligned files need equally many lines")
+            check_aligned([path for path in paths if path is not None])
+            raise UserError(f"{paths[0]} or a file beside it changed while it was read: try again")
         if sizes == {0}:
             return
         yield first, columns
         first += sizes.pop()
+
+
+def check_aligned(paths: Sequence[Path]) -> int:
+    """The number of lines that all the files have; if they differ, an error names the files and counts."""
+    counts = {path: count_lines(path) for path in paths}
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{path} has {count}" for path, count in counts.items())
+        raise UserError(f"line counts differ: {found}; line-aligned files need equally many lines")
+    return counts[paths[0]]
+
+
+def count_pairs(files: Files) -> int:
+    """Pairs of a split, the limit applied; all of it is read, so that files which do not match are found."""
+    if files.columns is None and files.label is None and files.keep is None and not files.missing:
+        count = check_aligned(files.paths())
+    else:
+        count = sum(len(chunk.numbers) for chunk in _selected(files))
+    return count if files.limit is None else min(count, files.limit)

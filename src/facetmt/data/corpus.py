@@ -88,6 +88,10 @@ class DataConfig:
             raise ValueError("columns are counted from 1")
         if isinstance(self.labels, int) and self.layout != "tsv":
             raise ValueError("labels by column number need the layout tsv; otherwise give a file extension")
+        if self.layout in ("ted", "opus100") and (self.labels is not None or self.keep is not None):
+            raise ValueError("labels and keep need the layout pairs or tsv")
+        if self.languages is not None and self.pivot is None:
+            raise ValueError("languages are those to pair with the pivot: give one, such as `pivot: en`")
         if (self.limit is not None and self.limit < 1) or self.dev_pairs < 1 or self.max_length < 2:
             raise ValueError("limit and dev_pairs must be at least 1 and max_length at least 2")
 

@@ -52,6 +52,7 @@ def _wanted(config: DataConfig, available: Sequence[str], where: Path) -> list[s
 
 def pairs(config: DataConfig, root: Path) -> Iterator[Facet]:
     """[FACET/]{train,dev,test}.LANGUAGE."""
+    missing = set(config.languages or ())
     for name, folder in _folders(root, "train.*"):
         if config.pivot is None:
             if config.source is None or config.target is None:
@@ -63,12 +64,15 @@ def pairs(config: DataConfig, root: Path) -> Iterator[Facet]:
             other = _other_language(config, folder)
             if config.languages is not None and other not in config.languages:
                 continue
+            missing.discard(other)
             directions = _directions(config, other)
         for source, target in directions:
             facet = Facet(name, source, target, _pair_files(config, folder, source, target))
             if len(directions) > 1:
                 facet = replace(facet, name=f"{name}_{source}-{target}")
             yield from _labelled(config, facet, alone=folder == root and len(directions) == 1)
+    if missing:
+        raise UserError(f"no folder of {root} has text in {', '.join(sorted(missing))} (data.languages)")
 
 
 def _other_language(config: DataConfig, folder: Path) -> str:

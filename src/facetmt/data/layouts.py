@@ -79,22 +79,22 @@ def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if (
             not name
+            or len(name) > 100
             or name.startswith(".")
             or name != name.strip()
             or not name.isprintable()
-            or len(name) > 100
         ):
             raise UserError(
-                f"{name!r} cannot name a facet: it is empty, too long, or has dots or spaces at its ends"
+                f"{name!r} cannot name a facet: empty, too long, unprintable, or dots or spaces at its ends"
             )
         if bad := re.search(r"[/\\<>:\"|?*,]", name):
             raise UserError(f"{name!r} cannot name a facet because of the character {bad[0]}")
         if name.casefold() in seen:
             other = seen[name.casefold()]
+            if other == name:
+                raise UserError(f"the facet {name} is there twice: remove one")
             raise UserError(
-                f"the facet {name} is there twice: remove one"
-                if other == name
-                else f"the facets {other} and {name} differ in case alone, which not every file system can tell apart"
+                f"the facets {other} and {name} differ in case alone, which some file systems ignore: rename"
             )
         seen[name.casefold()] = name
 
@@ -104,6 +104,10 @@ def _written(config: DataConfig, root: Path, name: str, entry: FacetConfig) -> F
     source, target = entry.source or config.source, entry.target or config.target
     if source is None or target is None:
         raise UserError(f"facet {name} names its files, so it needs source and target languages too")
+    if config.labels is not None or config.keep is not None:
+        raise UserError(
+            f"facet {name} names its files, so data.labels and data.keep cannot apply: remove either"
+        )
     splits = {}
     for split, names in zip(SPLITS, (entry.train, entry.dev, entry.test), strict=True):
         if names is not None:

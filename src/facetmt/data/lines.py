@@ -22,30 +22,41 @@ def open_bytes(path: Path) -> BinaryIO:
 
 def read_lines(path: Path) -> Iterator[bytes | None]:
     """Lines without their end (LF or CR LF); None stands for one of more than MAX_LINE bytes."""
+    rest = b""
+    for block in _blocks(path):
+        text = rest + block
+        lines = text.split(b"\n")
+        rest = lines.pop()[: MAX_LINE + 2]  # the end of an endless line is dropped: it is too long already
+        yield from _trim(lines, b"\r" in text)
+    if rest:
+        yield from _trim([rest], True)
+
+
+def count_lines(path: Path) -> int:
+    """How many lines read_lines gives, several times as fast."""
+    count, last = 0, b"\n"
+    for block in _blocks(path):
+        count += block.count(b"\n")
+        last = block[-1:]
+    return count + (last != b"\n")
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The file's bytes without a BOM, never an empty block; every fault is one sentence."""
     try:
         with open_bytes(path) as file:
-            yield from _split(file, path)
+            block = file.read(BLOCK)
+            _refuse_utf16(block, path)
+            block = block.removeprefix(UTF8_BOM) or file.read(BLOCK)
+            while block:
+                yield block
+                block = file.read(BLOCK)
     except FileNotFoundError:
         raise UserError(f"{path} does not exist") from None
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise UserError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
-
-
-def _split(file: BinaryIO, path: Path) -> Iterator[bytes | None]:
-    block = file.read(BLOCK)
-    _refuse_utf16(block, path)
-    block = block.removeprefix(UTF8_BOM)
-    rest = b""
-    while block:
-        text = rest + block
-        lines = text.split(b"\n")
-        rest = lines.pop()[: MAX_LINE + 2]  # the end of an endless line is dropped: it is too long already
-        yield from _trim(lines, b"\r" in text)
-        block = file.read(BLOCK)
-    if rest:
-        yield from _trim([rest], True)
 
 
 def _trim(lines: list[bytes], has_cr: bool) -> list[bytes] | list[bytes | None]:

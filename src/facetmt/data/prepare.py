@@ -272,6 +272,6 @@ def _finish(config: DataConfig, facets: Sequence[Facet], output: Path) -> None:
         path = output / name
         if not path.is_file() or path.read_bytes() != data:
             write_atomic(path, data)
-    for folder in (output / FACETS).iterdir():
-        if folder.name not in fingerprints:
-            shutil.rmtree(folder)
+    others = (folder for folder in (output / FACETS).iterdir() if folder.name not in fingerprints)
+    for folder in (*others, *output.glob(f".{VOCABULARY}-*")):
+        shutil.rmtree(folder)

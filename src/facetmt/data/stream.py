@@ -51,18 +51,20 @@ class PairSet:
             source[members], target[members] = self.stores[number].lengths(inner)
         return source, target
 
-    def tokens(self, indices: Int) -> Tokens:
-        """The pairs' tokens in the order of `indices`."""
-        source_length, target_length = self.lengths(indices)
+    def tokens(self, indices: Int, lengths: tuple[Int, Int]) -> Tokens:
+        """The pairs' tokens in the order of `indices`, whose lengths are known."""
+        source_length, target_length = lengths
         if len(self.stores) == 1 and self._chosen is None:
             source, target = self.stores[0].tokens(indices)
             return Tokens(source, target, source_length, target_length, np.repeat(self.facets, len(indices)))
         source = np.empty(int(source_length.sum()), np.int64)
         target = np.empty(int(target_length.sum()), np.int64)
         facet = np.empty(len(indices), np.int64)
+        begins = np.cumsum(source_length) - source_length, np.cumsum(target_length) - target_length
         for number, members, inner in self._by_store(indices):
-            ids = self.stores[number].tokens(inner)
-            source[_spread(source_length, members)], target[_spread(target_length, members)] = ids
+            left, right = self.stores[number].tokens(inner)
+            source[spans(begins[0][members], source_length[members])] = left
+            target[spans(begins[1][members], target_length[members])] = right
             facet[members] = self.facets[number]
         return Tokens(source, target, source_length, target_length, facet)
 
@@ -75,11 +77,6 @@ class PairSet:
                 store = int(number[members[0]])
                 inner = indices[members] - (self._ends[store - 1] if store else 0)
                 yield store, members, inner if self._chosen is None else self._chosen[store][inner]
-
-
-def _spread(length: Int, members: Int) -> Int:
-    """Where the tokens of some members lie when all P spans of `length` are back to back."""
-    return spans((np.cumsum(length) - length)[members], length[members])
 
 
 class Cursor(NamedTuple):
@@ -100,42 +97,48 @@ class Stream:
 
     def draw(self, cursor: Cursor) -> tuple[Batch, Cursor]:
         """The batch at `cursor` and the cursor after it."""
-        rows: list[Int] = []
-        drawn: list[Int] = []
+        parts = []
         budget = self.config.sentences
         for start in range(0, self.config.rows, BLOCK):
             count = min(BLOCK, self.config.rows - start)
-            row, indices, cursor = self._pack(cursor, count, budget)
-            rows.append(row + start)
-            drawn.append(indices)
+            row, indices, lengths, cursor = self._pack(cursor, count, budget)
+            parts.append((row + start, indices, *lengths))
             if budget is not None:
                 budget -= len(indices)
-        tokens = self.pairs.tokens(np.concatenate(drawn))
-        return fill(tokens, np.concatenate(rows), self.config.rows, self.config.width), cursor
+        row, indices, source, target = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        tokens = self.pairs.tokens(indices, (source, target))
+        return fill(tokens, row, self.config.rows, self.config.width), cursor
 
     def epochs(self, cursor: Cursor) -> float:
         """How often the facet has been seen."""
         return (cursor.position - len(cursor.pending)) / len(self.pairs)
 
-    def _pack(self, cursor: Cursor, rows: int, budget: int | None) -> tuple[Int, Int, Cursor]:
-        """Rows (never falling) and indices of the pairs placed, and the cursor after them."""
-        waiting = np.array(cursor.pending, np.int64)[:budget]
-        held = cursor.pending[len(waiting) :]
-        source, target = self.pairs.lengths(permuted(waiting, len(self.pairs), self._key))
+    def _pack(
+        self, cursor: Cursor, rows: int, budget: int | None
+    ) -> tuple[Int, Int, tuple[Int, Int], Cursor]:
+        """Rows (never falling), indices and lengths of the pairs placed, and the cursor after them."""
+        positions = np.array(cursor.pending, np.int64)[:budget]
+        held = cursor.pending[len(positions) :]
+        indices, source, target = self._look(positions)
         new = self._wanted(rows, int(source.sum()), int(target.sum()))
         if budget is not None:
-            new = min(new, budget - len(waiting))
+            new = min(new, budget - len(positions))
         end = cursor.position + new
-        positions = np.concatenate([waiting, np.arange(cursor.position, end)])
-        indices = permuted(positions, len(self.pairs), self._key)
-        if not len(indices):
-            return positions, indices, cursor
-        source, target = self.pairs.lengths(indices)
+        more = np.arange(cursor.position, end)
+        columns = zip((positions, indices, source, target), (more, *self._look(more)), strict=True)
+        positions, indices, source, target = (np.concatenate(pair) for pair in columns)
+        if not len(positions):
+            return positions, indices, (source, target), cursor
         aged = positions < end - AGED * len(positions)
         row = assign_rows(source, target, aged, rows, self.config.width)
         left = (*positions[row < 0].tolist(), *held)
         placed, row = _by_row(row)
-        return row, indices[placed], Cursor(end, left)
+        return row, indices[placed], (source[placed], target[placed]), Cursor(end, left)
+
+    def _look(self, positions: Int) -> tuple[Int, Int, Int]:
+        """Index, source length and target length of the pairs at some positions of the stream."""
+        indices = permuted(positions, len(self.pairs), self._key)
+        return indices, *self.pairs.lengths(indices)
 
     def _wanted(self, rows: int, source: int, target: int) -> int:
         """How many new pairs fill the pool, given the tokens that wait in it already."""
@@ -159,7 +162,9 @@ def dev_batches(stores: Sequence[Store], chosen: Sequence[Int], config: BatchCon
             source[pool], target[pool], np.zeros(len(pool), np.bool_), config.rows, config.width
         )
         placed, row = _by_row(row)
-        yield fill(pairs.tokens(pool[placed]), row, config.rows, config.width)
+        found = pool[placed]
+        tokens = pairs.tokens(found, (source[found], target[found]))
+        yield fill(tokens, row, config.rows, config.width)
         waiting = np.delete(waiting, placed)
 
 

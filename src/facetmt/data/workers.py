@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -46,7 +47,7 @@ def open_workers(count: int | None, worthwhile: bool) -> Iterator[Workers]:
         return
     # spawn: a forked child would inherit the locks of whatever threads this process has
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(number, context, initializer=_ignore_interrupt)
+    executor = ProcessPoolExecutor(number, context, initializer=_settle_in)
     try:
         yield Workers(executor, 2 * number + 1)
     except BrokenProcessPool:
@@ -62,6 +63,14 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _ignore_interrupt() -> None:
-    """Ctrl-C reaches the whole group; the parent alone decides what it means."""
+def _settle_in() -> None:
+    """Ctrl-C reaches the whole group, but the parent alone decides what it means; nobody outlives the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -108,7 +108,7 @@ def body(runs: Sequence[Digest], facets: Sequence[str]) -> str:
         charts("costs"),
         "<h2>Tables</h2>",
         sections.overview(runs),
-        sections.scores(runs),
+        sections.scores(runs, facets),
         sections.batches(runs),
         "<h2>Behind it</h2>",
         sections.samples(runs, facets),

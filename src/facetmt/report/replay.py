@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from facetmt.bandit import REWARDS, Policy, Pull, QuantileScaler
-from facetmt.bandit.config import POLICIES, ScheduleConfig
+from facetmt.bandit import REWARDS, FacetScheduler, Policy, Pull, QuantileScaler
+from facetmt.bandit.config import POLICIES, ScheduleConfig, build_scheduler
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.runlog import RECIPE, Pulls, Run
@@ -70,14 +70,12 @@ def replay(run: Run | Path, *, seed: int = 1, replicates: int = REPLICATES, **se
     old = load_recipe(opened.directory / RECIPE).schedule
     new = changed(old, settings)
     pulls = opened.pulls
-    raw = raw_rewards(opened, old, new, pulls)
-    scaled = scaled_rewards(raw, new)
+    scaled = scaled_rewards(raw_rewards(opened, old, new, pulls), new_scheduler(opened, new).scaler)
     rng = np.random.Generator(np.random.PCG64(seed))
-    policy = new_policy(opened, new)
-    path = follow(policy, pulls, scaled, new.feedback_lag, np.ones(len(scaled)))
+    path = follow(new_scheduler(opened, new).policy, pulls, scaled, new.feedback_lag, np.ones(len(scaled)))
     luck = [
         follow(
-            new_policy(opened, new),
+            new_scheduler(opened, new).policy,
             pulls,
             scaled,
             new.feedback_lag,
@@ -101,9 +99,9 @@ def changed(old: ScheduleConfig, settings: Mapping[str, Any]) -> ScheduleConfig:
     for key, known in (("policy", tuple(POLICIES)), ("reward", tuple(REWARDS))):
         if getattr(new, key) not in known:
             raise UserError(f"there is no {key} {getattr(new, key)}; choose one of {', '.join(known)}")
-    if new.policy == "mixed":
+    if new.policy == "mixed" or new.probes:
         raise UserError(
-            "the mixed baseline draws no facets, so it cannot be replayed; choose static, exp3 or exp3s"
+            f"{new.policy} does not learn from draws of facets, so it cannot be replayed; choose another policy"
         )
     return new
 
@@ -130,19 +128,19 @@ def raw_rewards(run: Run, old: ScheduleConfig, new: ScheduleConfig, pulls: Pulls
     return values
 
 
-def scaled_rewards(raw: Floats, schedule: ScheduleConfig) -> Floats:
+def scaled_rewards(raw: Floats, scaler: QuantileScaler) -> Floats:
     """[steps] in [−1, 1]; NaN where a reward is dropped, as the scheduler does."""
-    scaler = QuantileScaler(schedule.window, schedule.low, schedule.high)
     return np.array([scaler.scale(value) if math.isfinite(value) else math.nan for value in raw.tolist()])
 
 
-def new_policy(run: Run, schedule: ScheduleConfig) -> Policy:
+def new_scheduler(run: Run, schedule: ScheduleConfig) -> FacetScheduler:
+    """The scheduler that training would have had."""
     sizes = [int(run.facet_table.get(name, {}).get("train", 0)) for name in run.facets]
     if not all(sizes):
         if schedule.policy == "static" or schedule.prior_tau is not None:
             raise UserError(f"{run.directory} does not know the facets' sizes (facets.json), which tau needs")
         sizes = [1] * len(run.facets)
-    return POLICIES[schedule.policy](schedule, sizes)
+    return build_scheduler(schedule, run.facets, sizes, seed=0)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from facetmt.report.markup import Cell, duration, number_cell, panel, row_html, 
 from facetmt.report.progress import choosing_share, latest, mean_of, standings
 from facetmt.report.systems import Cell as Score
 from facetmt.report.systems import Scoreboard, scoreboard
-from facetmt.runlog import RECIPE
+from facetmt.runlog import RECIPE, Run
 
 MOST_LINES = 40_000  # test sentences that the paired test may read for a page: about 20 seconds
 LONGEST = 400  # characters of a sample sentence
@@ -48,8 +48,8 @@ def overview(runs: Sequence[Digest]) -> str:
     return panel("Runs", read, table_html([safe(name) for name in head], rows))
 
 
-def scores(runs: Sequence[Digest]) -> str:
-    """Test BLEU and chrF of every facet and system."""
+def scores(runs: Sequence[Digest], facets: Sequence[str]) -> str:
+    """Test BLEU and chrF of every system, by facet and by further test set."""
     scored = [run.run for run in runs if run.run.scores is not None]
     if not scored:
         return panel("Test scores", "No run is scored yet: `facetmt evaluate RUN` does it.", "")
@@ -67,17 +67,22 @@ def scores(runs: Sequence[Digest]) -> str:
         cells = [
             score_cell(board.cells[system][place]) for board in boards for system in range(len(board.systems))
         ]
-        facet = column.name if column.kind == "facet" else None
+        facet = column.name if column.kind == "facet" and column.name in facets else None
         name = {"average": "Average", "group": f"{column.name} (group)"}.get(column.kind, column.name)
-        rows.append(row_html([text_cell(name), *cells], facet, "" if facet else "average"))
-    notes = "".join(f'<p class="foot">{safe(line)}</p>' for line in score_notes(boards))
+        rows.append(row_html([text_cell(name), *cells], facet, "" if column.kind == "facet" else "average"))
+    notes = "".join(f'<p class="foot">{safe(line)}</p>' for line in score_notes(boards, scored[0]))
     body = table_html(head, rows, sortable=True, tall=len(rows) > 16) + f'<p class="more foot"></p>{notes}'
     return panel("Test scores", "The best system of each row is bold; click a heading to sort.", body)
 
 
-def score_notes(boards: Sequence[Scoreboard]) -> list[str]:
+def score_notes(boards: Sequence[Scoreboard], run: Run) -> list[str]:
+    """What the marks mean, and the signatures, also of those sets that have one of their own."""
     signatures = [f"{name} {board.signature}" for board, name in zip(boards, ("BLEU", "chrF"), strict=True)]
-    return [*boards[0].notes, *signatures]
+    other: dict[str, list[str]] = {}
+    for name, one in (run.scores or {}).get("signature_of", {}).items():
+        other.setdefault(one["bleu"], []).append(name)
+    own = [f"BLEU of {', '.join(names[:10])}: {signature}" for signature, names in other.items()]
+    return [*boards[0].notes, *signatures, *own]
 
 
 def score_cell(score: Score | None) -> Cell:
@@ -133,16 +138,23 @@ def batch_table(run: Digest) -> str:
 def samples(runs: Sequence[Digest], facets: Sequence[str]) -> str:
     """The same test sentences by every run, evenly spaced through the test set: nobody picked them."""
     count = next(count for limit, count in SAMPLES if len(facets) <= limit or limit == SAMPLES[-1][0])
-    blocks = [
-        block for place, name in enumerate(facets) if (block := facet_samples(runs, name, count, place == 0))
+    further = [
+        name for run in runs for name in (run.run.scores or {}).get("facets", {}) if name not in facets
     ]
+    blocks: list[str] = []
+    for name in [*facets, *dict.fromkeys(further)]:
+        mark = f' data-facet="{safe(name)}"' if name in facets else ""
+        items = facet_samples(runs, name, count)
+        state = "" if blocks else " open"
+        if items:
+            blocks.append(f"<details{mark}{state}><summary>{safe(name)}</summary>{items}</details>")
     if not blocks:
         return ""
     read = "Evenly spaced sentences of each test set; nobody picked them."
     return panel("Sample translations", read, "".join(blocks))
 
 
-def facet_samples(runs: Sequence[Digest], facet: str, count: int, opened: bool) -> str:
+def facet_samples(runs: Sequence[Digest], facet: str, count: int) -> str:
     translated = [(run.name, run.run.few_translations(facet, count)) for run in runs]
     known = [(name, rows) for name, rows in translated if rows]
     if not known:
@@ -156,8 +168,7 @@ def facet_samples(runs: Sequence[Digest], facet: str, count: int, opened: bool) 
         ]
         lines = [("Source", row["source"], ""), ("Reference", row["reference"], "reference"), *outputs]
         items.append(f'<dl class="sample">{"".join(sample_line(*line) for line in lines)}</dl>')
-    state = " open" if opened else ""
-    return f'<details data-facet="{safe(facet)}"{state}><summary>{safe(facet)}</summary>{"".join(items)}</details>'
+    return "".join(items)
 
 
 def sample_line(label: str, text: str, style: str) -> str:

@@ -11,7 +11,8 @@ from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
-from facetmt.runlog import TRANSLATIONS, Run
+from facetmt.recipe import load_recipe
+from facetmt.runlog import RECIPE, TRANSLATIONS, Run
 from facetmt.translate.evaluate import bleu_metric
 
 RESAMPLES = 1000
@@ -95,8 +96,14 @@ def paired_test(base: Run, run: Run, facet: str, metric: str) -> tuple[float, fl
     stamps = [stamp(one.directory / TRANSLATIONS / f"{facet}.jsonl") for one in (base, run)]
     if None in stamps:
         return None
-    language = str(base.facet_table.get(facet, {}).get("target", "en"))
-    return _tested(base.directory, run.directory, facet, metric, language, tuple(stamps))
+    return _tested(base.directory, run.directory, facet, metric, target_language(base, facet), tuple(stamps))
+
+
+def target_language(run: Run, name: str) -> str:
+    """Of a facet, or of the facet whose languages a further test set has."""
+    sets = {} if name in run.facet_table else load_recipe(run.directory / RECIPE).evaluate.sets
+    facet = sets[name].facet if name in sets else name
+    return str(run.facet_table.get(facet, {}).get("target", "en"))
 
 
 def stamp(path: Path) -> Stamp | None:

@@ -1,6 +1,6 @@
 import pytest
 
-from facetmt.data import chunks, corpus
+from facetmt.data import corpus
 from facetmt.data.chunks import Files, read_chunks
 from facetmt.data.corpus import DataConfig, Facet, FacetConfig, read_parallel
 from facetmt.errors import UserError
@@ -32,12 +32,6 @@ def test_a_blank_line_on_either_side_drops_the_pair_and_is_counted(facet):
     assert report(made) == {"blank": 4}
 
 
-def test_unequal_line_counts_name_both_files_and_counts(facet):
-    made = facet(["a", "b", "c"], ["A", "B"])
-    with pytest.raises(UserError, match=r"t\.de has 3, .*t\.en has 2"):
-        pairs(made)
-
-
 def test_an_overlong_line_drops_the_pair_before_decoding(facet):
     made = facet(["a", b"\xff" * 1_000_000, "c"], ["A", "B", "C"])
     assert pairs(made) == [("a", "A", 1), ("c", "C", 3)]
@@ -49,63 +43,6 @@ def test_invalid_utf8_names_its_file_line_and_byte(facet):
     with pytest.raises(UserError, match=r"t\.en, line 2, byte 1"):
         pairs(made)
     assert pairs(made, "replace")[1] == ("b", "B\ufffd", 2)
-
-
-def test_labels_and_keep_select_lines_and_keep_their_numbers(tmp_path, facet, write_lines):
-    labels = write_lines(tmp_path / "t.facet", ["x", "y", "x ", "x", "y"])
-    keep = write_lines(tmp_path / "t.keep", ["1", "1", "0", "1", "1"])
-    made = facet(list("abcde"), list("ABCDE"), labels=labels, label="x", keep=keep)
-    assert pairs(made) == [("a", "A", 1), ("d", "D", 4)]
-    assert report(made) == {"filtered": 1}
-    keep.write_text("1\n1\nyes\n1\n1\n")
-    with pytest.raises(UserError, match=r"t\.keep, line 3: expected 0 or 1, found b'yes'"):
-        pairs(made)
-    keep.write_text("1\n1\n")
-    with pytest.raises(UserError, match=r"t\.keep has 2"):
-        pairs(made)
-
-
-def test_the_limit_counts_pairs_of_the_facet(facet):
-    assert [pair[2] for pair in pairs(facet(list("abcd"), list("ABCD"), limit=3))] == [1, 2, 3]
-
-
-def test_tsv_takes_its_columns_and_no_quotes(tmp_path, write_lines):
-    path = write_lines(tmp_path / "t.tsv", ['1\t"a\tA"\tx', "2\tb\t\ty", "3\tc\tC\tx"])
-    files = Files(path, path, columns=(1, 2))
-    made = Facet("it", "de", "en", {"train": files})
-    assert pairs(made) == [('"a', 'A"', 1), ("c", "C", 3)]
-    labelled = Facet("it", "de", "en", {"train": Files(path, path, (1, 2), labels=3, label="y")})
-    assert pairs(labelled) == []
-
-
-def test_a_tab_in_a_text_is_an_error_with_its_line(tmp_path, write_lines):
-    path = write_lines(tmp_path / "t.tsv", ["a\tA", "b\tB\tagain"])
-    made = Facet("it", "de", "en", {"train": Files(path, path, columns=(0, 1))})
-    with pytest.raises(UserError, match=r"t\.tsv, line 2: 3 columns instead of 2"):
-        pairs(made)
-    path = write_lines(tmp_path / "u.tsv", ["a"])
-    made = Facet("it", "de", "en", {"train": Files(path, path, columns=(0, 1))})
-    with pytest.raises(UserError, match=r"u\.tsv, line 1: 1 columns instead of 2"):
-        pairs(made)
-
-
-def test_missing_marks_and_header_are_left_out(tmp_path, write_lines):
-    rows = ["talk\tde\ten", "t\ta\tA", "t\t__NULL__\tB", "t\tc\t_ _ NULL _ _ ."]
-    path = write_lines(tmp_path / "t.tsv", rows)
-    files = Files(path, path, (1, 2), header=True, missing=("__NULL__", "_ _ NULL _ _"))
-    made = Facet("it", "de", "en", {"train": files})
-    assert pairs(made) == [("a", "A", 2)]
-    assert report(made) == {"missing": 2}
-
-
-def test_chunks_are_bounded_in_lines_and_bytes(facet, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK_LINES", 10)
-    made = facet(["x"] * 25, ["y"] * 25)
-    assert [len(chunk.numbers) for chunk in read_chunks(made.files["train"])] == [10, 10, 5]
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 7)
-    parts = list(read_chunks(made.files["train"]))
-    assert [len(chunk.numbers) for chunk in parts] == [3, 3, 3, 1, 3, 3, 3, 1, 3, 2]
-    assert [n for chunk in parts for n in chunk.numbers] == list(range(1, 26))
 
 
 def test_a_missing_split_is_named(facet):
@@ -121,6 +58,8 @@ def test_a_missing_split_is_named(facet):
         ({"columns": (0, 1)}, "counted from 1"),
         ({"labels": 3}, "need the layout tsv"),
         ({"limit": 0}, "at least"),
+        ({"layout": "ted", "pivot": "en", "keep": "keep"}, "labels and keep need"),
+        ({"source": "de", "target": "en", "languages": ("de",)}, "pair with the pivot"),
         ({"max_length": 1}, "max_length"),
     ],
 )

@@ -55,6 +55,8 @@ def test_many_languages_by_pivot_and_direction(pairs_folder):
     both = DataConfig(root=".", pivot="en", direction="many-to-many", languages=("az",))
     assert names(both, base) == [("az_az-en", "az", "en"), ("az_en-az", "en", "az")]
     assert first(discover(both, base)[1]) == ("az train en 0", "az train az 0")
+    with pytest.raises(UserError, match="has text in de, xx"):
+        discover(DataConfig(root=".", pivot="en", languages=("xx", "be", "de")), base)
     pairs_folder("fr", ["xx"])
     with pytest.raises(
         UserError, match=r"fr must have train\.en and one other language, but has .* en, fr, xx"

@@ -45,6 +45,8 @@ def test_facets_are_selected_ordered_limited_and_written_out(pairs_folder):
     assert first(mine) == ("law train de 0", "law train en 0") and it.files["dev"].limit is None
     with pytest.raises(UserError, match=r"no facet lwa in .* nearest of 3 is law"):
         discover(DataConfig(root=".", source="de", target="en", facets=("lwa",)), base)
+    with pytest.raises(UserError, match="mine names its files, so"):
+        discover(DataConfig(root=".", source="de", target="en", facets=entries, keep="keep"), base)
     lost = {"x": FacetConfig(train=("x.de", "x.en"))}
     with pytest.raises(UserError, match=r"facet x names .*x\.de, which does not exist"):
         discover(DataConfig(root=".", source="de", target="en", facets=lost), base)

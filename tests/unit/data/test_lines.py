@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facetmt.data import lines
-from facetmt.data.lines import MAX_LINE, decode, read_lines
+from facetmt.data.lines import MAX_LINE, count_lines, decode, read_lines
 from facetmt.errors import UserError
 
 ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r", "\x00", "\t"]
@@ -13,7 +13,9 @@ ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r
 
 def read(path, data):
     path.write_bytes(data)
-    return list(read_lines(path))
+    found = list(read_lines(path))
+    assert count_lines(path) == len(found)
+    return found
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n", codec="utf-8"), max_size=30), max_size=8))

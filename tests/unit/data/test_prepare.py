@@ -270,6 +270,7 @@ p.prepare({CONFIG!r}, Path({str(tmp_path)!r}), Path({str(tmp_path / "out")!r}))
     before = snapshot(tmp_path / "out" / "vocabulary")
     resumed = run()
     assert snapshot(tmp_path / "out" / "vocabulary") == before  # what was finished is not done again
+    assert not list((tmp_path / "out").rglob(".*"))
     shutil.rmtree(tmp_path / "out")
     assert run().fingerprint == resumed.fingerprint
 

@@ -103,6 +103,20 @@ def test_training_is_deterministic(kind):
     assert train_model(iter(TEXT), config) == train_model(iter(TEXT), config)
 
 
+def test_normalisation_is_nfkc_and_keeps_the_joiners():
+    text = [*TEXT, "a\u200cb", "c\u200dd", "1/2 fi ..."]
+    vocabulary = Vocabulary([train_model(text, VocabConfig("bpe", 60, coverage=1.0))], TAGS)
+    for odd, same in (
+        ("the\u2581dog", "the dog"),
+        ("the\xa0dog", "the dog"),
+        ("ﬁ …", "fi ..."),
+        (" the  dog ", "the dog"),
+    ):
+        assert vocabulary.encode([odd]) == vocabulary.encode([same])
+    for kept in ("a\u200cb", "c\u200dd"):
+        assert vocabulary.decode(vocabulary.encode([kept])) == [kept]
+
+
 def test_long_lines_are_learned_from():
     word = "q" * 9000
     model = train_model([*TEXT, f"{word} the"], VocabConfig("bpe", 60, coverage=1.0))

@@ -1,5 +1,8 @@
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +56,30 @@ def test_a_worker_that_dies_is_said_in_a_sentence():
     with pytest.raises(UserError, match="a worker process died"):  # noqa: SIM117
         with open_workers(2, worthwhile=True) as workers:
             list(workers.run(die, [1]))
+
+
+ORPHANS = """
+import os, signal
+from facetmt.data.workers import open_workers
+if __name__ == "__main__":
+    with open_workers(2, worthwhile=True) as workers:
+        print(*sorted(set(workers.run(abs, range(8)))), flush=True)
+        print(*open(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read().split(), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+def test_no_worker_outlives_a_killed_parent(tmp_path):
+    (tmp_path / "script.py").write_text(ORPHANS)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False
+    )
+    numbers, children = done.stdout.splitlines()
+    assert numbers == "0 1 2 3 4 5 6 7" and children
+    for _ in range(100):
+        alive = [child for child in children.split() if Path("/proc", child).exists()]
+        if not alive:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"still there: {alive}")

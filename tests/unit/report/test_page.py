@@ -101,7 +101,7 @@ def test_one_facet_called_like_markup(fake, tmp_path):
     assert "&lt;img src=x onerror=alert(1)&gt;" in names
 
 
-@pytest.mark.parametrize("policy", ["mixed", "static", "exp3", "exp3s"])
+@pytest.mark.parametrize("policy", ["mixed", "static", "exp3", "exp3s", "odm", "multidds"])
 def test_a_run_that_has_nothing_yet(fake, tmp_path, policy):
     directory = fake.write_run(
         tmp_path / "new", policy=policy, steps=2, log_every=5, validations=0, scored=False
@@ -146,6 +146,32 @@ def test_users_errors(tmp_path, bandit_dir):
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UserError, match="give another --out"):
         write_report([bandit_dir], tmp_path / "file" / "x.html")
+
+
+def test_other_learners_than_the_papers(fake, tmp_path, mixed_dir):
+    runs = [
+        fake.write_run(tmp_path / name, policy=name, reward="dev-loss", steps=300, sentences=3)
+        for name in ("odm", "multidds")
+    ]
+    page = render([Run(mixed_dir), *(Run(run) for run in runs)])
+    charts = data_of(page)["charts"]
+    assert charts["probs"][1] and charts["probs"][2] and charts["scaled"][1] and not charts["scaled"][2]
+    assert "range" not in charts["scaled"][1]["layout"]["yaxis"]  # odm's rewards are losses, far above 1
+    assert data_of(page)["run"] == 1
+
+
+def test_a_further_test_set_is_no_facet_and_cannot_be_filtered_away(fake, tmp_path):
+    directory = fake.write_run(tmp_path / "x", steps=60, sentences=2)
+    scores = json.loads((directory / "scores.json").read_text(encoding="utf-8"))
+    scores["facets"]["wmt20"] = {"bleu": 20.25, "chrf": 41.5}
+    scores["signature_of"] = {"wmt20": {"bleu": "tok:zh", "chrf": "x"}}
+    (directory / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    row = '{"source": "eine neue Zeile", "reference": "a new line", "hypothesis": "a line"}'
+    (directory / "translations" / "wmt20.jsonl").write_text(row + "\n", encoding="utf-8")
+    page = render([Run(directory)])
+    assert '<tr><td class="left">wmt20</td><td data-value="20.25">20.25</td>' in page
+    assert "eine neue Zeile" in page and "BLEU of wmt20: tok:zh" in page
+    assert "wmt20" not in {fact["name"] for fact in data_of(page)["facets"]}
 
 
 def test_many_facets_stay_small(fake, tmp_path):

@@ -7,7 +7,14 @@ from facetmt.runlog import Run
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"policy": "exp3s"}, {"feedback_lag": 1}, {"prior_tau": 5.0, "window": 50}]
+    "settings",
+    [
+        {},
+        {"policy": "exp3s"},
+        {"policy": "odm", "reward": "dev-loss"},
+        {"feedback_lag": 1},
+        {"prior_tau": 5.0, "window": 50},
+    ],
 )
 def test_the_same_settings_give_back_the_run_itself(fake, tmp_path, settings):
     run = Run(
@@ -68,6 +75,7 @@ def test_the_answer_says_what_it_cannot_say(bandit_dir):
     [
         ({"reward": "pg"}, "logged losses of a dev batch"),
         ({"policy": "mixed"}, "cannot be replayed"),
+        ({"policy": "multidds"}, "cannot be replayed"),
         ({"policy": "greedy"}, "no policy greedy"),
         ({"reward": "bleu"}, "no reward bleu"),
         ({"exploration": 2.0}, "between 0 and 1"),

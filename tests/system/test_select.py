@@ -1,0 +1,105 @@
+"""Labelling and filtering on generated text whose truth is known."""
+
+from pathlib import Path
+
+import pytest
+
+from facetmt.data.demo import DemoConfig, write
+from facetmt.data.vocab import VocabConfig
+from facetmt.errors import UserError
+from facetmt.model.config import ModelConfig
+from facetmt.select.translationese import LabelConfig, agreement, label_file, load_labeller, train_models
+
+TINY = ModelConfig(preset="tiny", width=64, mlp=128, heads=2, decoder_layers=1)
+
+
+@pytest.fixture(scope="module")
+def styles(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("styles")
+    write(DemoConfig(size=2000, dev=10, test=100, translationese=True), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def models(styles) -> Path:
+    texts = (styles / "natural" / "train.de", styles / "translationese" / "train.de")
+    config = LabelConfig(steps=150, vocab=VocabConfig(size=260), model=TINY)
+    train_models(texts, styles / "models", config, lambda line: None)
+    return styles / "models"
+
+
+def test_two_language_models_tell_natural_from_translated_text(styles, models):
+    sides = [
+        (styles / name / "test.de").read_text(encoding="utf-8").splitlines()
+        for name in ("natural", "translationese")
+    ]
+    text, gold, out = styles / "both.de", styles / "gold", styles / "both.facet"
+    text.write_text("\n".join([*sides[0], "", *sides[1]]) + "\n", encoding="utf-8")
+    gold.write_text("natural\n" * (len(sides[0]) + 1) + "translationese\n" * len(sides[1]), encoding="utf-8")
+    shares = label_file(load_labeller(models), text, out)
+    assert (
+        out.read_text(encoding="utf-8").count("\n") == len(sides[0]) + len(sides[1]) + 1
+    )  # the blank line too
+    assert sum(shares.values()) == pytest.approx(1)
+    assert agreement(out, gold) > 0.9
+
+
+def test_labels_do_not_depend_on_what_else_is_in_the_file(styles, models):
+    labeller = load_labeller(models)
+    lines = (styles / "natural" / "test.de").read_text(encoding="utf-8").splitlines()[:40]
+    together = list(labeller.margins(lines))
+    alone = [next(labeller.margins([line])) for line in lines[:5]]
+    assert alone == pytest.approx(together[:5], abs=1e-4)
+
+
+def test_mistakes_are_named(styles, models, tmp_path):
+    with pytest.raises(UserError, match="is not empty"):
+        train_models((styles, styles), models, LabelConfig(), lambda line: None)
+    with pytest.raises(UserError, match="holds no language models"):
+        load_labeller(tmp_path)
+    (tmp_path / "a").write_text("natural\n", encoding="utf-8")
+    (tmp_path / "b").write_text("natural\nnatural\n", encoding="utf-8")
+    with pytest.raises(UserError, match="equally many"):
+        agreement(tmp_path / "a", tmp_path / "b")
+
+
+RECIPE = """\
+data: {root: corpus, source: de, target: en, max_length: 40, dev_pairs: 20, vocab: {size: 700}}
+batch: {rows: 16, length: 48}
+model: {preset: tiny, width: 96, mlp: 192, heads: 2}
+schedule: {policy: mixed}
+optimiser: {schedule: peak-rsqrt, learning_rate: 0.004, warmup: 60}
+train: {steps: 240, validate_every: 240, log_every: 60}
+decode: {beam: 1, max_length: 24}
+"""
+
+
+def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path):
+    write(DemoConfig(size=700, dev=20, test=20, misaligned=0.3), tmp_path / "corpus")
+    write(DemoConfig(seed=2, size=200, dev=5, test=5), tmp_path / "trusted")
+    for side in ("de", "en"):
+        texts = [
+            path.read_text(encoding="utf-8")
+            for path in sorted((tmp_path / "trusted").glob(f"*/train.{side}"))
+        ]
+        (tmp_path / f"trusted.{side}").write_text("".join(texts), encoding="utf-8")
+    (tmp_path / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
+    done = facetmt("train", tmp_path / "recipe.yaml", "--run", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    trusted = ("--trusted", tmp_path / "trusted.de", tmp_path / "trusted.en")
+    done = facetmt("filter", tmp_path / "run", *trusted, "--out", tmp_path / "corpus", "--steps", 40)
+    assert done.returncode == 0, done.stderr
+    removed = noise = lines = 0
+    for keep in (tmp_path / "corpus").glob("*/train.keep"):
+        kept = keep.read_text(encoding="utf-8").split()
+        noisy = keep.with_name("train.noise").read_text(encoding="utf-8").split()
+        assert len(kept) == len(noisy)
+        removed += kept.count("0")
+        noise += sum(k == "0" and n == "1" for k, n in zip(kept, noisy, strict=True))
+        lines += len(kept)
+    assert removed == pytest.approx(0.3 * lines, abs=2)
+    assert noise / removed >= 0.9
+    done = facetmt(
+        "prepare", tmp_path / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={tmp_path}/kept"
+    )
+    assert done.returncode == 0 and "filtered" in done.stdout
