@@ -6,10 +6,10 @@ STAMP := .venv/.installed
 .PHONY: demo test check bench clean lock
 
 demo: $(STAMP)
-	$(BIN)/facetmt demo bandit
+	$(BIN)/facetmt demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tests -n 2 --dist loadfile
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -40,7 +40,7 @@ class ModelConfig:
     encoder_layers: int | None = None
     decoder_layers: int | None = None
     dropout: float = 0.1  # on embeddings, sublayer outputs and feed-forward activations
-    attention_dropout: float = 0.0  # on attention weights
+    attention_dropout: float | None = None  # on attention weights; None: as dropout
     tied: bool = True  # the output projection is the target embedding
     compute: ComputeType = "float32"  # of activations; parameters are always float32
     remat: bool = False  # recompute activations in the backward pass: less memory, a third more time
@@ -50,8 +50,9 @@ class ModelConfig:
         if self.preset not in PRESETS:
             raise ValueError(f"model.preset is {self.preset!r}; choose one of {', '.join(PRESETS)}.")
         for name in ("dropout", "attention_dropout"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(f"model.{name} is {getattr(self, name)}; give a number from 0 to below 1.")
+            rate = getattr(self, name)
+            if rate is not None and not 0.0 <= rate < 1.0:
+                raise ValueError(f"model.{name} is {rate}; give a number from 0 to below 1.")
         if self.compute not in ("float32", "bfloat16"):
             raise ValueError(f"model.compute is {self.compute!r}; choose float32 or bfloat16.")
         shape = self.shape
@@ -63,6 +64,11 @@ class ModelConfig:
                 f"model.width {shape.width} must be a multiple of twice the heads (2 x {shape.heads}); "
                 "change model.width or model.heads."
             )
+
+    @property
+    def dropout_of_weights(self) -> float:
+        """The dropout on attention weights."""
+        return self.dropout if self.attention_dropout is None else self.attention_dropout
 
     @property
     def shape(self) -> Shape:

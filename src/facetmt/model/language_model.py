@@ -8,17 +8,8 @@ from flax import nnx
 from jax import Array
 
 from facetmt.model.config import ModelConfig
-from facetmt.model.layers import (
-    EncoderBlock,
-    Ids,
-    causal_bias,
-    embed,
-    embedding,
-    norm,
-    run_blocks,
-    segment_bias,
-    segment_sums,
-)
+from facetmt.model.layers import EncoderBlock, Norm, embed, embedding, run_blocks
+from facetmt.model.primitives import Ids, causal_bias, segment_bias, segment_sums
 from facetmt.model.transformer import Params
 
 Graph = nnx.GraphDef["LanguageModel"]
@@ -47,7 +38,7 @@ class LanguageModel(nnx.Module):
         self.output = None if config.tied else embedding(vocabulary, config, rngs)
         layers = config.shape.decoder_layers
         self.blocks = nnx.List([EncoderBlock(config, rngs=rngs) for _ in range(layers)])
-        self.norm = norm(config, rngs)
+        self.norm = Norm(config)
 
     @property
     def sites(self) -> int:
@@ -61,8 +52,7 @@ class LanguageModel(nnx.Module):
         segment = batch.target_segment
         bias = jnp.minimum(segment_bias(segment, segment), causal_bias(segment.shape[1]))
         x = run_blocks(self.blocks, x, bias, words=words, sites=EncoderBlock.sites, remat=self.config.remat)
-        hidden: Array = self.norm(x)
-        return hidden
+        return self.norm(x)
 
     def matrix(self) -> Array:
         """The output projection [V, W]."""

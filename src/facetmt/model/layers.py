@@ -1,119 +1,29 @@
-"""What a Transformer is made of: dropout, positions, masks, attention, feed-forward, blocks."""
+"""The modules of a Transformer: projections, attention, feed-forward, norms, and the blocks of them."""
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from flax import nnx
 from jax import Array
-from numpy.typing import NDArray
 
 from facetmt.model.config import ModelConfig
-
-Ids = Array | NDArray[np.int32]  # token ids, segments or positions, on either side of a jit
-MASKED = -1e9  # finite, so that a query without a key gives uniform weights and no NaN
+from facetmt.model.primitives import Ids, attend, dropout, linear, normalised, position_table
 
 
-def dropout_words(key: Array, sites: int) -> Array:
-    """Two random words for each place where a model drops: [sites, 2] uint32."""
-    # One call for all: every call of Threefry is hundreds of instructions that XLA has to compile.
-    return jax.random.bits(key, (sites, 2), jnp.uint32)
+class Norm(nnx.Module):
+    """Layer normalisation with scale and shift."""
 
+    def __init__(self, config: ModelConfig) -> None:
+        """The identity on what is normal already."""
+        self.scale = nnx.Param(jnp.ones((config.shape.width,)))
+        self.shift = nnx.Param(jnp.zeros((config.shape.width,)))
 
-def keep_mask(words: Array, rate: float, shape: tuple[int, ...]) -> Array:
-    """Bernoulli(1 - rate) from a hash, keyed by two words, of the element's index."""
-    # Threefry for every element would cost a fifth of a training step on a CPU; six integer operations an
-    # element, fused with the multiplication, cost next to nothing and are the same on every device.
-    bits = jnp.zeros(shape, jnp.uint32)
-    stride = 1
-    for axis in range(len(shape) - 1, -1, -1):
-        bits = bits + jax.lax.broadcasted_iota(jnp.uint32, shape, axis) * np.uint32(stride % 2**32)
-        stride *= shape[axis]
-    bits = (bits ^ words[0]) * np.uint32(0x7FEB352D)
-    bits = ((bits ^ (bits >> 15)) + words[1]) * np.uint32(0x846CA68B)
-    bits = bits ^ (bits >> 16)
-    keep: Array = bits >= np.uint32(round(rate * 2**32))
-    return keep
-
-
-def dropout(x: Array, rate: float, words: Array | None) -> Array:
-    """x · keep / (1 - rate); the identity without words."""
-    if words is None or rate == 0.0:
-        return x
-    return jnp.where(keep_mask(words, rate, x.shape), x * jnp.asarray(1.0 / (1.0 - rate), x.dtype), 0)
-
-
-def each(words: Array | None, count: int) -> list[Array | None]:
-    """The rows of a block's dropout words; without words a None for each."""
-    return [None] * count if words is None else list(words)
-
-
-@lru_cache(maxsize=8)
-def position_table(length: int, width: int) -> NDArray[np.float32]:
-    """PE[t] = [sin(t·f), cos(t·f)], f_i = 10000^(-i/(width/2 - 1)) (Vaswani et al., 3.5)."""
-    half = width // 2
-    frequencies = np.exp(-math.log(10000.0) / max(half - 1, 1) * np.arange(half))
-    angles = np.arange(length)[:, None] * frequencies[None, :]
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
-
-
-def segment_sums(values: Array, segment: Ids) -> tuple[Array, Array]:
-    """Values and tokens summed for each segment of each row: [R, T] -> 2 x [R, T]; padding is dropped."""
-    numbers = jnp.arange(1, values.shape[1] + 1)
-    member = (jnp.asarray(segment)[:, :, None] == numbers).astype(values.dtype)  # [R, T, segment]
-    return jnp.einsum("rt,rtn->rn", values, member), jnp.sum(member, axis=1)
-
-
-def segment_bias(query: Ids, key: Ids) -> Array:
-    """0 where query and key are of one segment, else -1e9: [R, T], [R, S] -> [R, 1, T, S]."""
-    return jnp.where(query[:, None, :, None] == key[:, None, None, :], 0.0, MASKED)
-
-
-def causal_bias(length: int) -> Array:
-    """0 where the key is not after the query, else -1e9: [1, 1, T, T]."""
-    steps = jnp.arange(length)
-    return jnp.where(steps[:, None] >= steps[None, :], 0.0, MASKED)[None, None]
-
-
-def attend(
-    query: Array, key: Array, value: Array, bias: Array, rate: float = 0.0, words: Array | None = None
-) -> Array:
-    """softmax(q·kᵀ/√D + bias)·v, heads joined: [R, H, T, D], 2 x [R, H, S, D] -> [R, T, H·D]."""
-    rows, heads, length, depth = query.shape
-    scores = jnp.einsum("rhtd,rhsd->rhts", query * jnp.asarray(depth**-0.5, query.dtype), key)
-    weights = jax.nn.softmax(scores.astype(jnp.float32) + bias, axis=-1)
-    weights = dropout(weights, rate, words).astype(value.dtype)
-    joined = jnp.einsum("rhts,rhsd->rhtd", weights, value)
-    return joined.transpose(0, 2, 1, 3).reshape(rows, length, heads * depth)
-
-
-@jax.custom_vjp
-def linear(x: Array, kernel: Array) -> Array:
-    """x·W in the type of x; the gradient of W in float32: [..., I], [I, O] -> [..., O]."""
-    return x @ kernel.astype(x.dtype)
-
-
-def _linear_forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
-    return linear(x, kernel), (x, kernel)
-
-
-def _linear_backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-    x, kernel = saved
-    inputs, outputs = kernel.shape
-    rows, columns = x.reshape(-1, inputs), gradient.reshape(-1, outputs)
-    # One of the two is transposed in memory on a CPU: let it be the smaller one. Saves a tenth of a step.
-    if inputs <= outputs:
-        of_kernel = jnp.matmul(rows.T, columns, preferred_element_type=jnp.float32)
-    else:
-        of_kernel = jnp.matmul(columns.T, rows, preferred_element_type=jnp.float32).T
-    return gradient @ kernel.T.astype(gradient.dtype), of_kernel
-
-
-linear.defvjp(_linear_forward, _linear_backward)
+    def __call__(self, x: Array) -> Array:
+        """[..., W] -> [..., W]."""
+        return normalised(x, self.scale[...], self.shift[...])
 
 
 class Linear(nnx.Module):
@@ -144,7 +54,7 @@ class Attention(nnx.Module):
 
     def __init__(self, config: ModelConfig, *, cross: bool, rngs: nnx.Rngs) -> None:
         """Self-attention projects q, k, v at once; cross-attention q alone and k, v at once."""
-        width, self.heads, self.rate = config.shape.width, config.shape.heads, config.attention_dropout
+        width, self.heads, self.rate = config.shape.width, config.shape.heads, config.dropout_of_weights
         self.depth = width // self.heads
         if cross:
             self.query = Linear(width, width, rngs=rngs)
@@ -202,6 +112,11 @@ class FeedForward(nnx.Module):
         return self.narrow(dropout(nnx.relu(self.widen(x)), self.rate, words))
 
 
+def each(words: Array | None, count: int) -> list[Array | None]:
+    """The rows of a block's dropout words; without words a None for each."""
+    return [None] * count if words is None else list(words)
+
+
 class EncoderBlock(nnx.Module):
     """Pre-norm: x + attention(norm x), then x + mlp(norm x)."""
 
@@ -210,9 +125,9 @@ class EncoderBlock(nnx.Module):
     def __init__(self, config: ModelConfig, *, rngs: nnx.Rngs) -> None:
         """One layer of the encoder, or of a language model when the bias is causal."""
         self.rate = config.dropout
-        self.attention_norm = norm(config, rngs)
+        self.attention_norm = Norm(config)
         self.attention = Attention(config, cross=False, rngs=rngs)
-        self.mlp_norm = norm(config, rngs)
+        self.mlp_norm = Norm(config)
         self.mlp = FeedForward(config, rngs=rngs)
 
     def __call__(self, x: Array, bias: Array, words: Array | None) -> Array:
@@ -230,11 +145,11 @@ class DecoderBlock(nnx.Module):
     def __init__(self, config: ModelConfig, *, rngs: nnx.Rngs) -> None:
         """One layer of the decoder."""
         self.rate = config.dropout
-        self.attention_norm = norm(config, rngs)
+        self.attention_norm = Norm(config)
         self.attention = Attention(config, cross=False, rngs=rngs)
-        self.source_norm = norm(config, rngs)
+        self.source_norm = Norm(config)
         self.source = Attention(config, cross=True, rngs=rngs)
-        self.mlp_norm = norm(config, rngs)
+        self.mlp_norm = Norm(config)
         self.mlp = FeedForward(config, rngs=rngs)
 
     def __call__(
@@ -255,11 +170,6 @@ class DecoderBlock(nnx.Module):
         x = x + heard
         x = x + self.source.to_cached(self.source_norm(x), source, source_bias)
         return x + self.mlp(self.mlp_norm(x), None), past
-
-
-def norm(config: ModelConfig, rngs: nnx.Rngs) -> nnx.LayerNorm:
-    """Layer normalisation with scale and shift; statistics in float32."""
-    return nnx.LayerNorm(config.shape.width, epsilon=1e-6, dtype=jnp.dtype(config.compute), rngs=rngs)
 
 
 def embedding(vocabulary: int, config: ModelConfig, rngs: nnx.Rngs) -> nnx.Embed:

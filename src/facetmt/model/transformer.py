@@ -9,20 +9,8 @@ from flax import nnx
 from jax import Array
 
 from facetmt.model.config import ModelConfig
-from facetmt.model.layers import (
-    MASKED,
-    DecoderBlock,
-    EncoderBlock,
-    Ids,
-    Past,
-    causal_bias,
-    embed,
-    embedding,
-    norm,
-    position_table,
-    run_blocks,
-    segment_bias,
-)
+from facetmt.model.layers import DecoderBlock, EncoderBlock, Norm, Past, embed, embedding, run_blocks
+from facetmt.model.primitives import MASKED, Ids, causal_bias, position_table, segment_bias
 
 Params = dict[Any, Any]  # nested dicts of float32 arrays, in the module tree's own names
 Graph = nnx.GraphDef["Transformer"]
@@ -59,9 +47,9 @@ class Transformer(nnx.Module):
         self.output = None if config.tied else embedding(vocabulary, config, rngs)
         shape = config.shape
         self.encoder = nnx.List([EncoderBlock(config, rngs=rngs) for _ in range(shape.encoder_layers)])
-        self.encoder_norm = norm(config, rngs)
+        self.encoder_norm = Norm(config)
         self.decoder = nnx.List([DecoderBlock(config, rngs=rngs) for _ in range(shape.decoder_layers)])
-        self.decoder_norm = norm(config, rngs)
+        self.decoder_norm = Norm(config)
 
     @property
     def sites(self) -> int:
@@ -88,8 +76,7 @@ class Transformer(nnx.Module):
         x = embed(table, source, position, self.config.dropout, drop)
         bias = segment_bias(segment, segment)
         x = run_blocks(self.encoder, x, bias, words=words, sites=EncoderBlock.sites, remat=self.config.remat)
-        memory: Array = self.encoder_norm(x)
-        return memory
+        return self.encoder_norm(x)
 
     def decode(
         self,
@@ -115,8 +102,7 @@ class Transformer(nnx.Module):
             sites=DecoderBlock.sites,
             remat=self.config.remat,
         )
-        hidden: Array = self.decoder_norm(x)
-        return hidden
+        return self.decoder_norm(x)
 
     def matrix(self) -> Array:
         """The output projection [V, W]."""

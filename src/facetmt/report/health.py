@@ -120,7 +120,8 @@ def clipping(run: Digest) -> Iterator[Finding]:
             "warning",
             f"The reward scale is saturated: {health['saturation']:.0%} of the latest rewards were clipped "
             f"({expected:.0%} is meant), so they lag behind a trend.",
-            "Make schedule.window smaller, or choose a relative reward such as dev-pgnorm.",
+            "Make schedule.window smaller"
+            + ("." if schedule.reward.endswith("pgnorm") else ", or choose a relative reward such as dev-pgnorm."),
         )
     if health["dropped"]:
         share = health["dropped"] / max(run.steps, 1)

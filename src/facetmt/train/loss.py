@@ -9,7 +9,7 @@ from flax import nnx
 from jax import Array
 
 from facetmt.data.batch import Batch
-from facetmt.model.layers import Ids, dropout_words, segment_sums
+from facetmt.model.primitives import Ids, dropout_words, segment_sums
 from facetmt.model.transformer import Graph, Params
 
 

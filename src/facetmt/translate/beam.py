@@ -10,7 +10,7 @@ from flax import nnx
 from jax import Array
 
 from facetmt.data.batch import BOS, EOS, PAD
-from facetmt.model.layers import Ids
+from facetmt.model.primitives import Ids
 from facetmt.model.transformer import Graph, Params
 
 C = TypeVar("C")

@@ -43,3 +43,8 @@ def test_every_preset_is_valid():
 def test_the_configuration_needs_no_jax():
     code = "import sys, facetmt.model.config, facetmt.train.config; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_attention_weights_are_dropped_as_the_rest_unless_told_otherwise():
+    assert ModelConfig(dropout=0.3).dropout_of_weights == 0.3
+    assert ModelConfig(dropout=0.3, attention_dropout=0.0).dropout_of_weights == 0.0

@@ -9,7 +9,7 @@ import pytest
 from flax import nnx
 
 from facetmt.model.config import ModelConfig
-from facetmt.model.layers import dropout_words
+from facetmt.model.primitives import dropout_words
 from facetmt.model.transformer import Transformer, count_parameters, create, graph_of
 
 TINY = {"width": 16, "mlp": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}

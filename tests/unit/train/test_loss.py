@@ -60,8 +60,11 @@ def reference(hidden, matrix, label, smoothing):
     return -jnp.sum(target * log_probability, axis=-1)
 
 
-@given(st.floats(0, 1), st.integers(0, 2**31 - 1))
-@settings(deadline=None, max_examples=30)
+CROSS_ENTROPY = jax.jit(cross_entropy, static_argnums=3)
+
+
+@given(st.sampled_from([0.0, 0.1, 1.0]), st.integers(0, 2**31 - 1))
+@settings(max_examples=40)
 def test_cross_entropy_is_that_of_the_smoothed_distribution(smoothing, seed):
     rng = np.random.default_rng(seed)
     hidden, matrix = (
@@ -69,7 +72,7 @@ def test_cross_entropy_is_that_of_the_smoothed_distribution(smoothing, seed):
         rng.normal(size=(7, 4)).astype(np.float32),
     )
     label = rng.integers(0, 7, (2, 3))
-    losses = cross_entropy(jnp.asarray(hidden), jnp.asarray(matrix), label, smoothing)
+    losses = CROSS_ENTROPY(hidden, matrix, label, smoothing)
     np.testing.assert_allclose(losses, reference(hidden, matrix, label, smoothing), rtol=1e-4, atol=1e-4)
 
 

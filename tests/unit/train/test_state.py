@@ -23,7 +23,7 @@ def test_the_papers_rates_peak_where_warm_up_ends():
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**5))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_the_rate_rises_to_its_peak_and_falls_after(t, warmup):
     config = OptimiserConfig(learning_rate=0.01, warmup=warmup)
     peaked = OptimiserConfig(learning_rate=0.01, warmup=warmup, schedule="peak-rsqrt")

@@ -94,7 +94,7 @@ limits = st.tuples(st.integers(1, LENGTH), st.integers(1, LENGTH)).map(np.array)
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
 @given(tables=tables, limit=limits)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(alpha, tables, limit):
     found = search(tables, limit, beam=16, alpha=alpha, n_best=4)
     for sentence in range(2):
@@ -106,7 +106,7 @@ def test_a_beam_as_wide_as_the_tree_is_exhaustive_search(alpha, tables, limit):
 
 
 @given(tables=tables, limit=limits)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_a_beam_of_one_is_greedy_search(tables, limit):
     found = search(tables, limit, beam=1, alpha=0.6, n_best=1)
     for sentence in range(2):
@@ -133,7 +133,7 @@ def narrowing(table, limit, beam, alpha):
 
 @pytest.mark.parametrize("n_best", [1, 3])
 @given(tables=tables, limit=limits)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_early_exit_changes_no_result(n_best, tables, limit):
     found = search(tables, limit, beam=3, alpha=0.6, n_best=n_best)
     for sentence in range(2):

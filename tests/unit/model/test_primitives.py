@@ -1,4 +1,4 @@
-"""Dropout masks, positions, masks and attention."""
+"""Dropout masks, positions, masks, and the functions that have gradients of their own."""
 
 import jax
 import jax.numpy as jnp
@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facetmt.model.layers import (
+from facetmt.model.primitives import (
     attend,
     causal_bias,
     dropout,
     dropout_words,
     keep_mask,
     linear,
+    normalised,
     position_table,
     segment_bias,
     segment_sums,
@@ -80,7 +81,7 @@ def test_masks_admit_one_segment_and_the_past():
 
 
 @given(st.sampled_from([(1, 1), (4, 6)]), st.integers(0, 2**31 - 1))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_attention_equals_its_definition(lengths, seed):
     length, keys = lengths
     rng = np.random.default_rng(seed)
@@ -103,6 +104,39 @@ def test_a_query_without_any_key_stays_finite_and_so_does_its_gradient():
 
     value, gradient = jax.value_and_grad(total)(x)
     assert np.isfinite(value) and np.isfinite(gradient).all()
+
+
+def plain_attention(query, key, value, bias, keep):
+    """The definition, for JAX to differentiate."""
+    weights = jax.nn.softmax(jnp.einsum("rhtd,rhsd->rhts", query, key) / 2.0 + bias) * keep
+    return jnp.einsum("rhts,rhsd->rthd", weights, value).reshape(2, 5, 12)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.25])
+def test_the_gradient_of_attention_is_that_of_its_definition(rate):
+    keys = jax.random.split(jax.random.key(0), 4)
+    inputs = [jax.random.normal(key, (2, 3, n, 4)) for key, n in zip(keys[:3], (5, 6, 6), strict=True)]
+    bias, back = jnp.zeros((2, 1, 5, 6)).at[..., 4:].set(-1e9), jax.random.normal(keys[3], (2, 5, 12))
+    keep = keep_mask(words(1), rate, (2, 3, 5, 6)) / (1 - rate) if rate else 1.0
+    value, back_through = jax.vjp(lambda *qkv: attend(*qkv, bias, rate, words(1)), *inputs)
+    expected, back_through_plain = jax.vjp(lambda *qkv: plain_attention(*qkv, bias, keep), *inputs)
+    np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
+    for mine, plain in zip(back_through(back), back_through_plain(back), strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_normalisation_and_its_gradient_are_those_of_the_definition():
+    def plain(x, scale, shift):
+        centred = x - x.mean(-1, keepdims=True)
+        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6) * scale + shift
+
+    keys = jax.random.split(jax.random.key(0), 4)
+    inputs = (jax.random.normal(keys[0], (2, 3, 8)) * 3 + 1, *jax.random.normal(keys[1], (2, 8)))
+    back = jax.random.normal(keys[2], (2, 3, 8))
+    (mine, vjp), (expected, plain_vjp) = jax.vjp(normalised, *inputs), jax.vjp(plain, *inputs)
+    np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
+    for one, other in zip(vjp(back), plain_vjp(back), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(3, 5), (5, 3)])
