@@ -121,7 +121,11 @@ def clipping(run: Digest) -> Iterator[Finding]:
             f"The reward scale is saturated: {health['saturation']:.0%} of the latest rewards were clipped "
             f"({expected:.0%} is meant), so they lag behind a trend.",
             "Make schedule.window smaller"
-            + ("." if schedule.reward.endswith("pgnorm") else ", or choose a relative reward such as dev-pgnorm."),
+            + (
+                "."
+                if schedule.reward.endswith("pgnorm")
+                else ", or choose a relative reward such as dev-pgnorm."
+            ),
         )
     if health["dropped"]:
         share = health["dropped"] / max(run.steps, 1)

@@ -106,6 +106,19 @@ def test_a_query_without_any_key_stays_finite_and_so_does_its_gradient():
     assert np.isfinite(value) and np.isfinite(gradient).all()
 
 
+def same_value_and_gradient(mine, plain, inputs, back):
+    """Value and vector-Jacobian product of two functions agree."""
+
+    @jax.jit
+    def both(inputs, back):
+        pairs = [jax.vjp(f, *inputs) for f in (mine, plain)]
+        return [(value, vjp(back)) for value, vjp in pairs]
+
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5), *both(tuple(inputs), back)
+    )
+
+
 def plain_attention(query, key, value, bias, keep):
     """The definition, for JAX to differentiate."""
     weights = jax.nn.softmax(jnp.einsum("rhtd,rhsd->rhts", query, key) / 2.0 + bias) * keep
@@ -118,11 +131,12 @@ def test_the_gradient_of_attention_is_that_of_its_definition(rate):
     inputs = [jax.random.normal(key, (2, 3, n, 4)) for key, n in zip(keys[:3], (5, 6, 6), strict=True)]
     bias, back = jnp.zeros((2, 1, 5, 6)).at[..., 4:].set(-1e9), jax.random.normal(keys[3], (2, 5, 12))
     keep = keep_mask(words(1), rate, (2, 3, 5, 6)) / (1 - rate) if rate else 1.0
-    value, back_through = jax.vjp(lambda *qkv: attend(*qkv, bias, rate, words(1)), *inputs)
-    expected, back_through_plain = jax.vjp(lambda *qkv: plain_attention(*qkv, bias, keep), *inputs)
-    np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
-    for mine, plain in zip(back_through(back), back_through_plain(back), strict=True):
-        np.testing.assert_allclose(mine, plain, rtol=1e-4, atol=1e-5)
+    same_value_and_gradient(
+        lambda *qkv: attend(*qkv, bias, rate, words(1)),
+        lambda *qkv: plain_attention(*qkv, bias, keep),
+        inputs,
+        back,
+    )
 
 
 def test_normalisation_and_its_gradient_are_those_of_the_definition():
@@ -133,10 +147,7 @@ def test_normalisation_and_its_gradient_are_those_of_the_definition():
     keys = jax.random.split(jax.random.key(0), 4)
     inputs = (jax.random.normal(keys[0], (2, 3, 8)) * 3 + 1, *jax.random.normal(keys[1], (2, 8)))
     back = jax.random.normal(keys[2], (2, 3, 8))
-    (mine, vjp), (expected, plain_vjp) = jax.vjp(normalised, *inputs), jax.vjp(plain, *inputs)
-    np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5)
-    for one, other in zip(vjp(back), plain_vjp(back), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+    same_value_and_gradient(normalised, plain, inputs, back)
 
 
 @pytest.mark.parametrize(("inputs", "outputs"), [(3, 5), (5, 3)])
@@ -144,8 +155,7 @@ def test_the_gradient_of_a_linear_layer_is_that_of_a_product(inputs, outputs):
     keys = jax.random.split(jax.random.key(0), 3)
     x, kernel = jax.random.normal(keys[0], (2, 4, inputs)), jax.random.normal(keys[1], (inputs, outputs))
     back = jax.random.normal(keys[2], (2, 4, outputs))
-    for mine, plain in zip(*(jax.vjp(f, x, kernel)[1](back) for f in (linear, jnp.matmul)), strict=True):
-        np.testing.assert_allclose(mine, plain, rtol=1e-5, atol=1e-6)
+    same_value_and_gradient(linear, jnp.matmul, (x, kernel), back)
     half = jax.vjp(linear, x.astype(jnp.bfloat16), kernel)[1](back.astype(jnp.bfloat16))
     assert [leaf.dtype for leaf in half] == [jnp.bfloat16, jnp.float32]
 
