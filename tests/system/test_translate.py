@@ -1,0 +1,140 @@
+"""The verbs after training, as a user calls them, on one small trained model."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SETTINGS = ["--set", "train.steps=12", "--set", "train.validate_every=6", "--set", "train.keep_best=2"]
+
+
+@pytest.fixture(scope="module")
+def run(project, facetmt):
+    directory = project / "translating"
+    done = facetmt("train", project / "recipe.yaml", "--run", directory, *SETTINGS)
+    assert done.returncode == 0, done.stderr
+    return directory
+
+
+def test_one_line_out_for_each_line_in(facetmt, run):
+    long = "Der Arzt hilft dem Kind. " * 60
+    lines = [
+        "Die Frau kommt.",
+        "",
+        "   ",
+        "a\u2028b\u0085c",
+        "<2de> </s> <pad>",
+        long,
+        "emoji 🙂 und NUL \x00 Zeichen",
+        "Ende",
+    ]
+    done = facetmt("translate", run, text="\n".join(lines) + "\n")
+    assert done.returncode == 0, done.stderr
+    out = done.stdout.split("\n")
+    assert len(out) == len(lines) + 1 and out[-1] == ""
+    assert out[1] == out[2] == ""
+
+
+def test_a_missing_final_newline_loses_nothing(facetmt, run):
+    assert facetmt("translate", run, text="Eins.\nZwei.").stdout.count("\n") == 2
+    assert facetmt("translate", run, text="").stdout == ""
+
+
+def test_n_best_with_scores_in_falling_order(facetmt, run):
+    done = facetmt("translate", run, "--n-best", 3, "--scores", text="Der Mann sieht das Haus.\n")
+    cells = done.stdout.rstrip("\n").split("\t")
+    scores = [float(score) for score in cells[::2]]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+
+
+def test_invalid_utf8_is_named_or_replaced(run):
+    command = [sys.executable, "-m", "facetmt", "translate", str(run)]
+    broken = b"gut\nschl\xffecht\n"
+    done = subprocess.run(command, input=broken, capture_output=True)
+    assert (
+        done.returncode == 2
+        and b"line 2, byte 5 is not UTF-8" in done.stderr
+        and b"Traceback" not in done.stderr
+    )
+    done = subprocess.run([*command, "--errors", "replace"], input=broken, capture_output=True)
+    assert done.returncode == 0 and done.stdout.count(b"\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--facet", "sports"], "there is no facet sports"),
+        (["--to", "fr"], "no facet translates to fr"),
+        (["--tag", "law"], "trained without facet tags"),
+        (["--set", "model.width=64"], "may not change what the model was trained with"),
+    ],
+)
+def test_mistakes_are_one_sentence(facetmt, run, arguments, message):
+    done = facetmt("translate", run, *arguments, text="Hallo\n")
+    assert done.returncode == 2
+    assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_evaluate_scores_every_facet_and_saves_what_was_scored(facetmt, run, project):
+    done = facetmt("evaluate", run, "--set", "evaluate.groups={small: [koran, law]}")
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    facets = {path.name for path in (project / "corpus").iterdir()}
+    assert set(scores["facets"]) == facets
+    assert set(scores["groups"]) == {"small"}
+    assert "version:" in scores["signature"]["bleu"]
+    rows = [json.loads(line) for line in (run / "translations" / "law.jsonl").read_text("utf-8").splitlines()]
+    assert len(rows) == 12 and set(rows[0]) == {"source", "reference", "hypothesis"}
+    assert rows[0]["reference"] == (project / "corpus" / "law" / "test.en").read_text("utf-8").splitlines()[0]
+
+
+def test_averaging_takes_several_checkpoints(facetmt, run):
+    done = facetmt("evaluate", run, "--set", "decode.average=2")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads((run / "scores.json").read_text(encoding="utf-8"))["steps"]) == 2
+    done = facetmt("evaluate", run, "--set", "decode.average=9")
+    assert done.returncode == 2 and "too few to average 9" in done.stderr
+
+
+def test_a_swapped_vocabulary_is_refused(facetmt, run, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    model = copy / "vocabulary" / "spm.model"
+    model.write_bytes(model.read_bytes() + b"\x00\x00")
+    done = facetmt("translate", copy, text="Hallo\n")
+    assert done.returncode == 2 and "vocabulary" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_report_compare_card_and_replay(facetmt, run, tmp_path):
+    assert facetmt("evaluate", run).returncode == 0
+    done = facetmt("report", run, "--out", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "page.html").stat().st_size < 6_000_000
+    assert "Avg" in facetmt("compare", run, run, "--format", "markdown").stdout
+    assert facetmt("card", run).stdout.startswith("---\n")
+    done = facetmt("replay", run, "--set", "policy=exp3s")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_search_tries_every_point_and_goes_on_where_it_stopped(facetmt, project, tmp_path):
+    grid = [
+        "--grid",
+        "schedule.exploration=0.2,0.4",
+        "--set",
+        "train.steps=4",
+        "--set",
+        "train.validate_every=2",
+    ]
+    first = facetmt("tune", project / "recipe.yaml", "--out", tmp_path / "study", *grid, "--trials", 1)
+    assert first.returncode == 0, first.stderr
+    second = facetmt("tune", project / "recipe.yaml", "--out", tmp_path / "study", *grid)
+    assert second.returncode == 0, second.stderr
+    assert "0.2" in second.stdout and "0.4" in second.stdout
+    assert len(list((tmp_path / "study").glob("exploration=*"))) == 2
+    assert (tmp_path / "study" / "trials.html").is_file()
+    wrong = facetmt(
+        "tune", project / "recipe.yaml", "--out", tmp_path / "study", "--grid", "schedule.gamma=1,2"
+    )
+    assert wrong.returncode == 2 and "schedule.gamma" in wrong.stderr
