@@ -16,7 +16,8 @@ from facetmt.bandit import Exp3, FacetScheduler
 LANGUAGES = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst"][:99]
 RECIPE = """\
 data:
-  {root: corpus, layout: opus100, pivot: en, direction: many-to-many, max_length: 64, dev_pairs: 10, vocab: {size: 4000}}
+  {root: corpus, layout: opus100, pivot: en, direction: many-to-many, max_length: 64, dev_pairs: 10,
+   vocab: {size: 4000}}
 batch: {rows: 32, length: 64}
 model: {preset: small}
 schedule: {policy: exp3, reward: dev-pgnorm, learning_rate: 0.01, exploration: 0.5}
