@@ -98,7 +98,9 @@ def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path):
         noise += sum(k == "0" and n == "1" for k, n in zip(kept, noisy, strict=True))
         lines += len(kept)
     assert removed == pytest.approx(0.3 * lines, abs=2)
-    assert noise / removed > 0.6  # twice the share of noise, by a model of 240 steps; docs/selection.md has a real one
+    assert (
+        noise / removed > 0.6
+    )  # twice the share of noise, by a model of 240 steps; docs/selection.md has a real one
     done = facetmt(
         "prepare", tmp_path / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={tmp_path}/kept"
     )
