@@ -75,6 +75,16 @@ def forward(model: Model, batch: Batch) -> Callable[[], object]:
     return lambda: run(model.params)
 
 
+def backward(model: Model, batch: Batch) -> Callable[[], object]:
+    """The gradient of the loss of one batch."""
+
+    def loss(params: object) -> object:
+        return training_loss(nnx.merge(model.graph, params), batch, 0.1, jax.random.key(0))
+
+    run = jax.jit(jax.grad(loss))
+    return lambda: run(model.params)
+
+
 def rewards(preset: str, rows: int, length: int, vocabulary: int, repeats: int) -> None:
     """Print the cost of a step for each reward as a ratio to the plain step of `mixed`."""
     rng = np.random.default_rng(0)
@@ -82,18 +92,26 @@ def rewards(preset: str, rows: int, length: int, vocabulary: int, repeats: int) 
     batch = jax.tree.map(jnp.asarray, synthetic(rng, rows, length, vocabulary, 0.95))
     hold = TrainConfig().dev_hold
     dev = jax.tree.map(jnp.asarray, synthetic(rng, max(1, rows // 8), length, vocabulary, 0.95))
-    names = ("none", "dev-loss", "dev-pgnorm", "pgnorm")
+    names = ("none", "loss", "pg", "pgnorm", "dev-loss", "dev-pg", "dev-pgnorm")
     calls = {name: stepper(model, name, batch, dev, hold) for name in names}
     once = forward(model, batch)
     calls["forward"] = lambda: [once() for _ in range(hold)]
+    gradient = backward(model, batch)
+    calls["gradient"] = lambda: [gradient() for _ in range(hold)]
     seconds = {name: spent / hold for name, spent in interleaved(calls, repeats).items()}
     tokens = float(token_count(batch))
     print(f"{preset}, {rows} x {length} rows, {tokens:.0f} target tokens, dev batch held {hold} steps:")
     for name, spent in seconds.items():
-        label = "one forward pass" if name == "forward" else f"step, reward {name}"
+        label = {"forward": "one forward pass", "gradient": "one gradient"}.get(name, f"step, reward {name}")
         ratio = spent / seconds["none"]
         print(
             f"  {label:24} {spent * 1e3:8.1f} ms  {tokens / spent:7.0f} tokens/s  {ratio:6.3f} of a plain step"
+        )
+    # MultiDDS-S measures all K facets with 2K gradients (train and dev), once every `probe_every` steps
+    for facets, every in ((5, 1000), (8, 1000), (99, 1000), (8, 1)):
+        ratio = 1 + 2 * facets * seconds["gradient"] / every / seconds["none"]
+        print(
+            f"  step, MultiDDS-S, {facets} facets, probed every {every:,} steps: {ratio:6.3f} of a plain step"
         )
 
 

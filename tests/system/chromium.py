@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -23,6 +24,9 @@ FLAGS = (
 )
 PATIENCE = 60.0  # seconds for anything the browser is asked to do
 
+# In the child, before it becomes Chromium: a preexec_fn would run in a fork of this process, where JAX has threads.
+WIRE = "import os, sys; os.dup2(60, 3); os.dup2(61, 4); os.execvp(sys.argv[1], sys.argv[1:])"
+
 
 class Browser:
     """One page of a Chromium; messages go over a pipe and end with a zero byte."""
@@ -34,17 +38,20 @@ class Browser:
         # Chromium wants to read from 3 and write to 4; beyond 10 the two cannot be in each other's way
         high = [os.dup2(child_in, 60), os.dup2(child_out, 61)]
 
-        def wire():
-            os.dup2(60, 3)
-            os.dup2(61, 4)
-
         self._process = subprocess.Popen(
-            [CHROMIUM, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
+            [
+                sys.executable,
+                "-c",
+                WIRE,
+                CHROMIUM,
+                *FLAGS,
+                f"--user-data-dir={self._profile.name}",
+                "about:blank",
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            close_fds=False,
-            preexec_fn=wire,
+            pass_fds=high,
             start_new_session=True,
         )
         for fd in (child_in, child_out, *high):
