@@ -9,7 +9,7 @@ from jax import Array
 
 from facetmt.model.config import ModelConfig
 from facetmt.model.layers import EncoderBlock, Norm, embed, embedding, run_blocks
-from facetmt.model.primitives import Ids, causal_bias, segment_bias, segment_sums
+from facetmt.model.primitives import Ids, causal_bias, projected, segment_bias, segment_sums
 from facetmt.model.transformer import Params
 
 Graph = nnx.GraphDef["LanguageModel"]
@@ -60,7 +60,7 @@ class LanguageModel(nnx.Module):
 
     def logits(self, x: Array) -> Array:
         """[..., W] -> [..., V], float32."""
-        return (self.output or self.embedding).attend(x).astype(jnp.float32)
+        return projected(x, self.matrix())
 
 
 def create(config: ModelConfig, vocabulary: int, *, seed: int) -> tuple[Graph, Params]:

@@ -10,7 +10,7 @@ from flax import nnx
 from jax import Array
 
 from facetmt.model.config import ModelConfig
-from facetmt.model.primitives import Ids, attend, dropout, linear, normalised, position_table
+from facetmt.model.primitives import Ids, attend, attend_cached, dropout, linear, normalised, position_table
 
 
 class Norm(nnx.Module):
@@ -43,10 +43,10 @@ class Linear(nnx.Module):
 
 
 class Past(NamedTuple):
-    """Cached keys and values of one layer: [B, H, L·K, D] for the target, [B, H, S, D] for the source."""
+    """Cached keys and values of one layer; n is L·K for the target, S for the source."""
 
-    keys: Array
-    values: Array
+    keys: Array  # [B, H, D, n]: the way round that a product with few queries reads fastest
+    values: Array  # [B, H, n, D]
 
 
 class Attention(nnx.Module):
@@ -80,22 +80,23 @@ class Attention(nnx.Module):
         k, v = self.split(self.key_value(memory), 2)
         return self.out(attend(q, k, v, bias, self.rate, words))
 
-    def to_past(self, x: Array, past: Past, index: Array, bias: Array) -> tuple[Array, Past]:
+    def to_past(self, x: Array, past: Past, time: Array, bias: Array) -> tuple[Array, Past]:
         """The K hypotheses of each sentence [B, K, W] attend to all that was cached, and to themselves."""
         q, k, v = self.split(self.query_key_value(x), 3)
-        place = (0, 0, index * x.shape[1], 0)
-        keys = jax.lax.dynamic_update_slice(past.keys, k, place)
-        values = jax.lax.dynamic_update_slice(past.values, v, place)
-        return self.out(attend(q, keys, values, bias)), Past(keys, values)
+        place = time * x.shape[1]
+        keys = jax.lax.dynamic_update_slice(past.keys, k.swapaxes(2, 3), (0, 0, 0, place))
+        values = jax.lax.dynamic_update_slice(past.values, v, (0, 0, place, 0))
+        return self.out(attend_cached(q, keys, values, bias)), Past(keys, values)
 
     def to_cached(self, x: Array, source: Past, bias: Array) -> Array:
         """[B, K, W] attends to the projected source."""
         (q,) = self.split(self.query(x), 1)
-        return self.out(attend(q, source.keys, source.values, bias))
+        return self.out(attend_cached(q, source.keys, source.values, bias))
 
     def cached(self, memory: Array) -> Past:
         """The encoder's output [B, S, W], projected once for all steps."""
-        return Past(*self.split(self.key_value(memory), 2))
+        k, v = self.split(self.key_value(memory), 2)
+        return Past(k.swapaxes(2, 3), v)
 
 
 class FeedForward(nnx.Module):
@@ -163,10 +164,10 @@ class DecoderBlock(nnx.Module):
         return x + dropout(self.mlp(self.mlp_norm(x), drop[4]), self.rate, drop[5])
 
     def advance(
-        self, x: Array, past: Past, source: Past, index: Array, bias: Array, source_bias: Array
+        self, x: Array, past: Past, source: Past, time: Array, bias: Array, source_bias: Array
     ) -> tuple[Array, Past]:
         """One position of every hypothesis [B, K, W], without dropout."""
-        heard, past = self.attention.to_past(self.attention_norm(x), past, index, bias)
+        heard, past = self.attention.to_past(self.attention_norm(x), past, time, bias)
         x = x + heard
         x = x + self.source.to_cached(self.source_norm(x), source, source_bias)
         return x + self.mlp(self.mlp_norm(x), None), past

@@ -78,6 +78,17 @@ def attend(
     return heard.transpose(0, 2, 1, 3).reshape(rows, length, heads * depth)
 
 
+def attend_cached(query: Array, keys: Array, values: Array, bias: Array) -> Array:
+    """`attend` without a gradient, keys as they are cached: [R, H, T, D], [R, H, D, S], [R, H, S, D]."""
+    rows, heads, length, depth = query.shape
+    scores = jnp.einsum("rhtd,rhds->rhts", query, keys, preferred_element_type=jnp.float32)
+    scores = scores * depth**-0.5 + bias
+    powers = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True))
+    divisor = jnp.sum(powers, axis=-1, keepdims=True).astype(values.dtype)
+    heard = jnp.einsum("rhts,rhsd->rhtd", powers.astype(values.dtype), values) / divisor
+    return heard.transpose(0, 2, 1, 3).reshape(rows, length, heads * depth)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(5,))
 def weighted(q: Array, k: Array, v: Array, bias: Array, words: Array | None, rate: float) -> Array:
     """softmax(q·kᵀ + bias)·v with dropout on the weights: [R, H, T, D], 2 x [R, H, S, D] -> [R, H, T, D]."""
@@ -166,3 +177,9 @@ def _linear_backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array
 
 
 linear.defvjp(_linear_forward, _linear_backward)
+
+
+def projected(hidden: Array, matrix: Array) -> Array:
+    """Logits in float32, whatever the type of the activations: [..., W], [V, W] -> [..., V]."""
+    output = matrix.astype(hidden.dtype)
+    return jnp.einsum("...w,vw->...v", hidden, output, preferred_element_type=jnp.float32)

@@ -10,7 +10,7 @@ from jax import Array
 
 from facetmt.model.config import ModelConfig
 from facetmt.model.layers import DecoderBlock, EncoderBlock, Norm, Past, embed, embedding, run_blocks
-from facetmt.model.primitives import MASKED, Ids, causal_bias, position_table, segment_bias
+from facetmt.model.primitives import MASKED, Ids, causal_bias, position_table, projected, segment_bias
 
 Params = dict[Any, Any]  # nested dicts of float32 arrays, in the module tree's own names
 Graph = nnx.GraphDef["Transformer"]
@@ -110,36 +110,47 @@ class Transformer(nnx.Module):
 
     def logits(self, x: Array) -> Array:
         """[..., W] -> [..., V], float32."""
-        return (self.output or self.target_embedding).attend(x).astype(jnp.float32)
+        return projected(x, self.matrix())
 
-    def start(self, memory: Array, source_segment: Ids, beam: int, length: int) -> "Cache":
-        """An empty cache for `length` steps of `beam` hypotheses a sentence; memory is [B, S, W]."""
+    def start(self, memory: Array, source_segment: Ids) -> "Cache":
+        """A cache without room for any position, to be grown; memory is [B, S, W]."""
         shape = self.config.shape
-        places = (memory.shape[0], shape.heads, length * beam, shape.width // shape.heads)
-        empty = Past(jnp.zeros(places, memory.dtype), jnp.zeros(places, memory.dtype))
+        depth = shape.width // shape.heads
+        keys = jnp.zeros((memory.shape[0], shape.heads, depth, 0), memory.dtype)
         return Cache(
-            past=tuple(empty for _ in self.decoder),
+            past=tuple(Past(keys, keys.swapaxes(2, 3)) for _ in self.decoder),
             source=tuple(block.source.cached(memory) for block in self.decoder),
-            source_bias=jnp.where(source_segment[:, None, None, :] > 0, 0.0, MASKED),
+            source_bias=jnp.where(jnp.asarray(source_segment)[:, None, None, :] > 0, 0.0, MASKED),
         )
 
-    def advance(self, tokens: Array, cache: "Cache", index: Array, lineage: Array) -> tuple[Array, "Cache"]:
-        """Logits [B, K, V] after `tokens` [B, K], the target's position `index`.
+    def advance(self, tokens: Array, cache: "Cache", time: Array, lineage: Array) -> tuple[Array, "Cache"]:
+        """Logits [B, K, V] after `tokens` [B, K], the target's position `time`.
 
         The cache is never reordered: hypothesis k attends at position t to what slot lineage[b, k, t] wrote.
         """
         beam, length = tokens.shape[1], lineage.shape[2]
         width = self.config.shape.width
-        place = jnp.asarray(position_table(length, width), cache.past[0].keys.dtype)[index]
+        place = jnp.asarray(position_table(length, width), cache.past[0].keys.dtype)[time]
         x = self.target_embedding(tokens) * math.sqrt(width) + place
         mine = lineage[..., None] == jnp.arange(beam)  # [B, K, L, slot]
-        seen = mine & (jnp.arange(length) <= index)[:, None]
+        seen = mine & (jnp.arange(length) <= time)[:, None]
         bias = jnp.where(seen, 0.0, MASKED).reshape(tokens.shape[0], 1, beam, length * beam)
         past = []
         for block, old, source in zip(self.decoder, cache.past, cache.source, strict=True):
-            x, new = block.advance(x, old, source, index, bias, cache.source_bias)
+            x, new = block.advance(x, old, source, time, bias, cache.source_bias)
             past.append(new)
         return self.logits(self.decoder_norm(x)), cache._replace(past=tuple(past))
+
+
+def grow(cache: "Cache", beam: int, length: int) -> "Cache":
+    """Room for `length` positions of `beam` hypotheses; what is there stays."""
+
+    def longer(past: Past) -> Past:
+        room = length * beam - past.values.shape[2]
+        keys = jnp.pad(past.keys, ((0, 0), (0, 0), (0, 0), (0, room)))
+        return Past(keys, jnp.pad(past.values, ((0, 0), (0, 0), (0, room), (0, 0))))
+
+    return cache._replace(past=tuple(longer(past) for past in cache.past))
 
 
 class Cache(NamedTuple):

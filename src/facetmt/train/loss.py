@@ -9,7 +9,7 @@ from flax import nnx
 from jax import Array
 
 from facetmt.data.batch import Batch
-from facetmt.model.primitives import Ids, dropout_words, segment_sums
+from facetmt.model.primitives import Ids, dropout_words, projected, segment_sums
 from facetmt.model.transformer import Graph, Params
 
 
@@ -103,11 +103,6 @@ def _loss_backward(
 
 
 loss_sum.defvjp(_loss_forward, _loss_backward)
-
-
-def projected(hidden: Array, output: Array) -> Array:
-    """Logits in float32: [R, C, W], [V, W] -> [R, C, V]."""
-    return jnp.einsum("rtw,vw->rtv", hidden, output, preferred_element_type=jnp.float32)
 
 
 def wanted(output: Array, label: Ids, smoothing: float) -> Array:

@@ -1,6 +1,6 @@
 """Beam search over any next-token function, jitted, with static shapes and an exact early exit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ from jax import Array
 
 from facetmt.data.batch import BOS, EOS, PAD
 from facetmt.model.primitives import Ids
-from facetmt.model.transformer import Graph, Params
+from facetmt.model.transformer import Graph, Params, grow
 
 C = TypeVar("C")
 
@@ -51,35 +51,54 @@ def length_penalty(length: Array, alpha: float) -> Array:
 def beam_search(
     next_token: NextToken[C],
     cache: C,
+    grow: Callable[[C, int], C],
     limit: Array,
     *,
     beam: int,
     max_length: int,
     alpha: float,
     n_best: int = 1,
-    forbidden: Array | None = None,
+    forbidden: Ids | None = None,
 ) -> Hypotheses:
     """The n best of a beam that narrows by each finished hypothesis; 1 is greedy search.
 
-    `limit` [B] is the longest output of each sentence, EOS included, at most `max_length`; its last token
-    is EOS by force. `forbidden` [V] marks ids that are never emitted; it does not renormalise the rest.
+    `grow(cache, length)` gives the cache room for `length` positions. `limit` [B] is the longest output of
+    each sentence, EOS included, at most `max_length`; its last token is EOS by force. `forbidden` [V] marks
+    ids that are never emitted; it does not renormalise the rest.
     """
     limit = jnp.clip(limit, 1, max_length)
 
-    def unfinished(carry: tuple[Beam, C]) -> Array:
-        return (carry[0].time < max_length) & jnp.any(carry[0].totals > -jnp.inf)
+    def alive(search: Beam) -> Array:
+        return jnp.any(search.totals > -jnp.inf)
 
-    def extend(carry: tuple[Beam, C]) -> tuple[Beam, C]:
-        search, cache = carry
-        logits, cache = next_token(search.tokens, cache, search.time, search.lineage)
-        ends = search.time + 1 >= limit
-        totals, parent, token = best_extensions(search.totals, logits, ends, forbidden)
-        search = stop_hopeless(advance(search, totals, parent, token), limit, alpha, n_best)
-        return search, cache
+    def run(search: Beam, cache: C, lengths: Sequence[int]) -> Beam:
+        """All stages: most of the time is spent on reading the cache, so it is no longer than need be."""
+        length, *longer = lengths
 
-    first = start(limit.shape[0], beam, max_length)
-    search, _ = jax.lax.while_loop(unfinished, extend, (first, cache))
-    return ranked(search, alpha, n_best)
+        def extend(carry: tuple[Beam, C]) -> tuple[Beam, C]:
+            search, cache = carry
+            logits, cache = next_token(search.tokens, cache, search.time, search.lineage[:, :, :length])
+            ends = search.time + 1 >= limit
+            totals, parent, token = best_extensions(search.totals, logits, ends, forbidden)
+            return stop_hopeless(advance(search, totals, parent, token), limit, alpha, n_best), cache
+
+        search, cache = jax.lax.while_loop(
+            lambda carry: (carry[0].time < length) & alive(carry[0]), extend, (search, grow(cache, length))
+        )
+        if not longer:
+            return search
+        final: Beam = jax.lax.cond(alive(search), lambda: run(search, cache, longer), lambda: search)
+        return final
+
+    return ranked(run(start(limit.shape[0], beam, max_length), cache, stages(max_length)), alpha, n_best)
+
+
+def stages(longest: int) -> list[int]:
+    """The lengths that the cache takes: 16, 32, 64, ..., the longest; each at least half more than the last."""
+    lengths = [16]
+    while 3 * lengths[-1] <= longest:
+        lengths.append(2 * lengths[-1])
+    return [*lengths, longest] if 3 * lengths[-1] <= 2 * longest else [*lengths[:-1], longest]
 
 
 def start(sentences: int, beam: int, length: int) -> Beam:
@@ -101,11 +120,11 @@ def start(sentences: int, beam: int, length: int) -> Beam:
 
 
 def best_extensions(
-    totals: Array, logits: Array, ends: Array, forbidden: Array | None
+    totals: Array, logits: Array, ends: Array, forbidden: Ids | None
 ) -> tuple[Array, Array, Array]:
     """The K best of all K·V extensions: their totals, parents and tokens, each [B, K], best first."""
     sentences, beam, vocabulary = logits.shape
-    allowed = jnp.ones((vocabulary,), bool) if forbidden is None else ~forbidden
+    allowed = jnp.ones((vocabulary,), bool) if forbidden is None else ~jnp.asarray(forbidden)
     is_eos = jnp.arange(vocabulary) == EOS
     allowed = jnp.where(ends[:, None, None], is_eos, allowed)  # [B, 1, V]
     sums = jax.nn.logsumexp(logits, axis=-1, keepdims=True)
@@ -176,7 +195,7 @@ def translate(
     max_length: int,
     alpha: float,
     n_best: int = 1,
-    forbidden: Array | None = None,
+    forbidden: Ids | None = None,
 ) -> Hypotheses:
     """Translate source ids [B, S] (tags, words, EOS, then PAD), one sentence a row."""
     model = nnx.merge(graph, params)
@@ -184,10 +203,10 @@ def translate(
     segment = (source != PAD).astype(jnp.int32)
     position = jnp.broadcast_to(jnp.arange(source.shape[1]), source.shape)
     memory = model.encode(source, segment, position)
-    cache = model.start(memory, segment, beam, max_length)
     return beam_search(
         model.advance,
-        cache,
+        model.start(memory, segment),
+        lambda cache, length: grow(cache, beam, length),
         jnp.asarray(limit),
         beam=beam,
         max_length=max_length,

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from facetmt.data.batch import BOS, EOS, PAD
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import create
-from facetmt.translate.beam import beam_search, length_penalty, translate
+from facetmt.translate import beam
+from facetmt.translate.beam import beam_search, length_penalty, stages, translate
 
 VOCABULARY, LENGTH = 6, 4  # ids 4 and 5 are words
 FORBIDDEN = np.array([True, True, True, False, False, False])
@@ -36,12 +37,17 @@ def toy(tables):
     return next_token
 
 
+def longer(cache, length):
+    """[B, L, K] with room for `length` positions."""
+    return jnp.pad(cache, ((0, 0), (0, length - cache.shape[1]), (0, 0)))
+
+
 @partial(jax.jit, static_argnames=("beam", "alpha", "n_best"))
 def search(tables, limit, beam, alpha, n_best):
-    cache = jnp.zeros((tables.shape[0], LENGTH, beam), jnp.int32)
     return beam_search(
         toy(tables),
-        cache,
+        jnp.zeros((tables.shape[0], 0, beam), jnp.int32),
+        longer,
         limit,
         beam=beam,
         max_length=LENGTH,
@@ -151,11 +157,37 @@ def test_the_search_stops_when_nothing_better_can_come():
         jax.debug.callback(lambda t: steps.append(int(t)), time)
         return toy(certain)(tokens, cache, time, lineage)
 
-    cache = jnp.zeros((1, LENGTH, 3), jnp.int32)
-    limit = jnp.array([LENGTH])
-    beam_search(next_token, cache, limit, beam=3, max_length=LENGTH, alpha=0.6).score.block_until_ready()
+    cache, limit = jnp.zeros((1, 0, 3), jnp.int32), jnp.array([LENGTH])
+    found = beam_search(next_token, cache, longer, limit, beam=3, max_length=LENGTH, alpha=0.6)
+    found.score.block_until_ready()
     jax.effects_barrier()
     assert steps == [0]
+
+
+@pytest.mark.parametrize(
+    ("longest", "expected"),
+    [
+        (1, [1]),
+        (16, [16]),
+        (20, [20]),
+        (24, [16, 24]),
+        (40, [16, 40]),
+        (48, [16, 32, 48]),
+        (136, [16, 32, 64, 136]),
+    ],
+)
+def test_the_cache_grows_in_steps_worth_a_stage(longest, expected):
+    assert stages(longest) == expected
+
+
+def test_a_cache_that_grew_gives_what_one_of_full_length_gives(monkeypatch):
+    settings = {"beam": 3, "max_length": 8, "alpha": 0.6, "n_best": 2, "forbidden": SPECIAL}
+    whole = translate(MODEL.graph, SHARP, SOURCE, np.full(3, 8), **settings)
+    monkeypatch.setattr(beam, "stages", lambda longest: [2, 5, longest])
+    grown = translate.__wrapped__(MODEL.graph, SHARP, SOURCE, np.full(3, 8), **settings)
+    np.testing.assert_array_equal(whole.ids, grown.ids)
+    np.testing.assert_allclose(whole.score, grown.score, rtol=1e-4)
+    assert int(whole.length.max()) > 5
 
 
 def test_the_length_penalty_is_that_of_wu_et_al():
