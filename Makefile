@@ -3,13 +3,18 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test check bench clean lock
+.PHONY: demo test soak check bench clean lock
 
 demo: $(STAMP)
 	$(BIN)/facetmt demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest tests -n 2 --dist loadfile
+
+# At least 100 kills of training runs, compared with undisturbed ones; MINUTES bounds it.
+MINUTES ?= 40
+soak: $(STAMP)
+	$(BIN)/python tests/reliability/soak.py --minutes $(MINUTES)
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,45 +1,96 @@
-"""198 facets in the layout of OPUS-100: time from nothing to the first step, memory, the bandit's share of a step."""
+"""198 facets in the layout of OPUS-100: time from the command to the end of step 1, memory, the bandit's share."""
 
 import argparse
 import json
-import resource
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from facetmt.bandit import Exp3, FacetScheduler
 
-LANGUAGES = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst"][:99]
+LANGUAGES = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst" if f"{a}{b}" != "en"]
+WORDS = 3000  # of a language, drawn by Zipf's law
+STEPS = 30
 RECIPE = """\
 data:
-  {root: corpus, layout: opus100, pivot: en, direction: many-to-many, max_length: 64, dev_pairs: 10,
-   vocab: {size: 4000}}
-batch: {rows: 32, length: 64}
-model: {preset: small}
-schedule: {policy: exp3, reward: dev-pgnorm, learning_rate: 0.01, exploration: 0.5}
-train: {steps: 30, validate_every: 1000, log_every: 10}
+  {{root: corpus, layout: opus100, pivot: en, direction: many-to-many, max_length: 64, dev_pairs: 10,
+   vocab: {{size: {vocabulary}}}}}
+batch: {{rows: 32, length: 64}}
+model: {{preset: {preset}}}
+schedule: {{policy: exp3, reward: dev-pgnorm, learning_rate: 0.01, exploration: 0.5}}
+train: {{steps: 100000, validate_every: 100000, log_every: 1}}
 """
 
 
-def write_corpus(root: Path, pairs: int, rng: np.random.Generator) -> None:
-    """99 language pairs of random words with English, as the release lays them out."""
-    for language in LANGUAGES:
+class Ended(NamedTuple):
+    """A process that is over."""
+
+    status: int
+    gigabytes: float  # of memory at its peak
+
+
+def lexicon(language: str) -> np.ndarray:
+    """Words of one to four syllables; which syllables there are, and how words end, is the language's own."""
+    rng = np.random.default_rng(list(language.encode()))
+    letters = [list(part) for part in ("bcdfghjklmnpqrstvwxyz", "aeiouy")]
+    first, second = (rng.choice(part, (60, 1)) for part in letters)
+    syllables = np.char.add(first, second).ravel()
+    lengths = rng.integers(1, 5, WORDS)
+    words = ["".join(rng.choice(syllables, length)) for length in lengths]
+    endings = ["", "", *rng.choice(letters[0], 4)]
+    return np.array([word + endings[number % len(endings)] for number, word in enumerate(words)], object)
+
+
+def write_corpus(root: Path, largest: int) -> int:
+    """99 languages with English as the release lays them out, word for word; returns the training pairs."""
+    rng = np.random.default_rng(1)
+    english, total = lexicon("en"), 0
+    ranks = 1 / (np.arange(WORDS) + 2.7)
+    sizes = np.geomspace(largest, max(1, largest // 20), len(LANGUAGES)).astype(int).tolist()
+    for language, size in zip(LANGUAGES, sizes, strict=True):
         first, second = sorted((language, "en"))
         folder = root / "supervised" / f"{first}-{second}"
         folder.mkdir(parents=True)
-        for split, count in (("train", pairs), ("dev", 10), ("test", 4)):
+        total += size
+        words = {language: lexicon(language), "en": english}
+        for split, count in (("train", size), ("dev", 10), ("test", 4)):
+            lengths = rng.integers(5, 25, count)
+            drawn = np.split(rng.choice(WORDS, lengths.sum(), p=ranks / ranks.sum()), np.cumsum(lengths)[:-1])
             for side in (first, second):
-                words = rng.integers(0, 400, (count, 12))
-                lines = (" ".join(f"{side}{word:03d}" for word in row) for row in words)
-                path = folder / f"opus.{first}-{second}-{split}.{side}"
-                path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+                text = "".join(" ".join(words[side][line]) + "\n" for line in drawn)
+                (folder / f"opus.{first}-{second}-{split}.{side}").write_text(text, encoding="utf-8")
+    return total
+
+
+def finish(process: subprocess.Popen[bytes]) -> Ended:
+    """Wait for a process and ask the system for the most memory that it had."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Ended(process.returncode, usage.ru_maxrss * 1024 / 1e9)
+
+
+def facetmt(*arguments: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "facetmt", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL)
+
+
+def wait_for_line(path: Path, number: int, process: subprocess.Popen[bytes]) -> None:
+    """Until the log has that many lines; they are flushed at each step here."""
+    while not (path.is_file() and path.read_bytes().count(b"\n") >= number):
+        if process.poll() is not None:
+            raise SystemExit(f"facetmt ended with {process.returncode} before step {number}")
+        time.sleep(0.02)
 
 
 def bandit_seconds(arms: int, steps: int = 8000) -> float:
+    """Median time of pull and feedback together, once the window of rewards is full."""
     scheduler = FacetScheduler(
         [str(arm) for arm in range(arms)], Exp3(arms, learning_rate=0.01, exploration=0.5)
     )
@@ -51,37 +102,47 @@ def bandit_seconds(arms: int, steps: int = 8000) -> float:
     return float(np.median(times[steps // 2 :]))
 
 
+def measure(folder: Path) -> None:
+    """Prepare, train for some steps, stop, and print what it took."""
+    recipe, run = folder / "recipe.yaml", folder / "run"
+    began = time.perf_counter()
+    prepared = finish(facetmt("prepare", recipe))
+    if prepared.status:
+        raise SystemExit(f"prepare ended with {prepared.status}")
+    seconds = time.perf_counter() - began
+    print(f"prepare: {seconds:.1f} s, at most {prepared.gigabytes:.2f} GB", flush=True)
+    began = time.perf_counter()
+    process = facetmt("train", recipe, "--run", run)
+    wait_for_line(run / "metrics.jsonl", 1, process)
+    first = time.perf_counter() - began
+    print(
+        f"train: {first:.1f} s from the command to the end of step 1 ({seconds + first:.1f} s with prepare)"
+    )
+    wait_for_line(run / "metrics.jsonl", STEPS, process)
+    process.send_signal(signal.SIGTERM)  # it saves and leaves: validating 198 facets is not measured here
+    ended = finish(process)
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").splitlines()]
+    times = np.diff([row["time"]["train"] for row in rows])[STEPS // 3 :]
+    step, bandit = float(np.median(times)), bandit_seconds(2 * len(LANGUAGES))
+    print(f"train: at most {ended.gigabytes:.2f} GB over {rows[-1]['step']} steps and a checkpoint")
+    print(f"a step {step * 1e3:.0f} ms, the bandit {bandit * 1e6:.0f} µs: {bandit / step:.4%} of it")
+
+
 def main() -> None:
     """`python -m benchmarks.bench_opus`."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=500, help="training pairs of each language")
+    parser.add_argument("--pairs", type=int, default=2000, help="training pairs of the largest language")
+    parser.add_argument("--preset", default="small", help="size of the model")
+    parser.add_argument("--vocabulary", type=int, default=8000, help="subwords")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_corpus(folder / "corpus", arguments.pairs, np.random.default_rng(1))
-        (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
-        command = [sys.executable, "-m", "facetmt"]
-        began = time.perf_counter()
-        subprocess.run([*command, "prepare", str(folder / "recipe.yaml")], check=True, capture_output=True)
-        prepared = time.perf_counter() - began
-        began = time.perf_counter()
-        process = subprocess.Popen(
-            [*command, "train", str(folder / "recipe.yaml"), "--run", str(folder / "run")]
-        )
-        pulls = folder / "run" / "metrics.jsonl"
-        while process.poll() is None and not (pulls.is_file() and pulls.stat().st_size):
-            time.sleep(0.05)
-        first = time.perf_counter() - began  # ten steps, for the log is flushed at log points
-        process.wait()
-        rows = [json.loads(line) for line in pulls.read_text(encoding="utf-8").splitlines()]
-        step = (rows[-1]["time"]["train"] - rows[0]["time"]["train"]) / (rows[-1]["step"] - rows[0]["step"])
-        memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    bandit = bandit_seconds(198)
-    print(f"198 facets, {99 * arguments.pairs:,} pairs: prepared in {prepared:.1f} s")
-    print(
-        f"from the command to the tenth step: {first:.1f} s (compiling included); peak memory {memory:.2f} GiB"
-    )
-    print(f"a step {step * 1e3:.0f} ms, the bandit {bandit * 1e6:.0f} µs: {bandit / step:.3%} of it")
+        pairs = write_corpus(folder / "corpus", arguments.pairs)
+        recipe = RECIPE.format(preset=arguments.preset, vocabulary=arguments.vocabulary)
+        (folder / "recipe.yaml").write_text(recipe, encoding="utf-8")
+        shape = f"{2 * len(LANGUAGES)} facets, {2 * pairs:,} training pairs, preset {arguments.preset}"
+        print(f"{shape}, {arguments.vocabulary:,} subwords, 32 x 64 rows", flush=True)
+        measure(folder)
 
 
 if __name__ == "__main__":

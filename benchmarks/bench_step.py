@@ -55,6 +55,33 @@ def interleaved(calls: dict[str, Callable[[], object]], repeats: int) -> dict[st
     return {name: float(np.median(times)) for name, times in seconds.items()}
 
 
+def beside(
+    plain: Callable[[], object], calls: dict[str, Callable[[], object]], repeats: int
+) -> dict[str, tuple[float, float]]:
+    """Median seconds of each call, and its median ratio to the plain call before and the one after it.
+
+    A machine that others share is fast at one minute and slow at the next: only neighbours are compared.
+    """
+
+    def timed(call: Callable[[], object]) -> float:
+        began = time.perf_counter()
+        jax.block_until_ready(call())
+        return time.perf_counter() - began
+
+    for call in (plain, *calls.values()):
+        timed(call)
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    ratios: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(repeats):
+        former = timed(plain)
+        for name, call in calls.items():
+            spent, latter = timed(call), timed(plain)
+            seconds[name].append(spent)
+            ratios[name].append(2 * spent / (former + latter))
+            former = latter
+    return {name: (float(np.median(seconds[name])), float(np.median(ratios[name]))) for name in calls}
+
+
 def stepper(model: Model, reward: str, batch: Batch, dev: Batch, steps: int) -> Callable[[], object]:
     """`steps` steps at a call, as the loop takes them: the dev batch is fresh at the first."""
     step = make_step(model.graph, OptimiserConfig(), reward=reward, num_facets=FACETS, seed=0)
@@ -98,18 +125,19 @@ def rewards(preset: str, rows: int, length: int, vocabulary: int, repeats: int) 
     calls["forward"] = lambda: [once() for _ in range(hold)]
     gradient = backward(model, batch)
     calls["gradient"] = lambda: [gradient() for _ in range(hold)]
-    seconds = {name: spent / hold for name, spent in interleaved(calls, repeats).items()}
+    plain = stepper(model, "none", batch, dev, hold)
+    found = beside(plain, calls, repeats)
     tokens = float(token_count(batch))
     print(f"{preset}, {rows} x {length} rows, {tokens:.0f} target tokens, dev batch held {hold} steps:")
-    for name, spent in seconds.items():
+    for name, (total, ratio) in found.items():
+        spent = total / hold
         label = {"forward": "one forward pass", "gradient": "one gradient"}.get(name, f"step, reward {name}")
-        ratio = spent / seconds["none"]
         print(
             f"  {label:24} {spent * 1e3:8.1f} ms  {tokens / spent:7.0f} tokens/s  {ratio:6.3f} of a plain step"
         )
     # MultiDDS-S measures all K facets with 2K gradients (train and dev), once every `probe_every` steps
     for facets, every in ((5, 1000), (8, 1000), (99, 1000), (8, 1)):
-        ratio = 1 + 2 * facets * seconds["gradient"] / every / seconds["none"]
+        ratio = 1 + 2 * facets * found["gradient"][1] / every
         print(
             f"  step, MultiDDS-S, {facets} facets, probed every {every:,} steps: {ratio:6.3f} of a plain step"
         )

@@ -1,8 +1,68 @@
-"""Settings for all tests: a slow machine must not fail a property."""
+"""Settings for all tests, and the small project that those which run the command share."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
+from facetmt.data.demo import DemoConfig, write
+
+# a slow machine must not fail a property
 settings.register_profile(
     "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("steady")
+
+RECIPE = """\
+data:
+  root: corpus
+  source: de
+  target: en
+  max_length: 40
+  dev_pairs: 12
+  vocab: {size: 700}
+batch: {rows: 8, length: 48}
+model: {preset: tiny, width: 32, mlp: 64, heads: 2, encoder_layers: 1, decoder_layers: 1}
+optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 20}
+train: {steps: 30, validate_every: 10, save_every: 4, log_every: 5, dev_hold: 3}
+decode: {beam: 2, max_length: 24, batch: 16}
+"""
+
+
+def write_project(folder: Path) -> None:
+    """A generated German-English corpus and a recipe for a model that is too small to be good, but quick."""
+    write(DemoConfig(size=300, dev=12, test=12), folder / "corpus")
+    (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory, facetmt) -> Path:
+    """A folder with a prepared corpus and its recipe."""
+    folder = tmp_path_factory.mktemp("project")
+    write_project(folder)
+    done = facetmt("prepare", folder / "recipe.yaml")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory) -> None:
+    """Processes of these tests share what JAX has compiled: most of a short run would be compiling."""
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(tmp_path_factory.mktemp("compiled"))
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
+
+
+@pytest.fixture(scope="session")
+def facetmt(compiled) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command as a user runs it."""
+
+    def run(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "facetmt", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300)
+
+    return run

@@ -115,8 +115,8 @@ def data_stats(recipe: RecipePath, overrides: Overrides = None) -> None:
 
 @data_app.command("get")
 def data_get(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100 or wmt.")],
-    out: Annotated[Path, typer.Option(help="Folder for the text.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100, wmt or newscrawl.")],
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the text.")],
 ) -> None:
     """Fetch the public text of one of the paper's tasks."""
     from facetmt.commands import get_data
@@ -130,11 +130,22 @@ def train(
     run: Annotated[Path, typer.Option("--run", help="Directory for logs and checkpoints.")],
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that directory.")] = False,
     overrides: Overrides = None,
+    distributed: Annotated[
+        bool, typer.Option("--distributed", help="One of many processes, under Slurm, MPI, Kubernetes, TPU.")
+    ] = False,
+    coordinator: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Elsewhere: where process 0 awaits the others.")
+    ] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="Their number.")] = None,
+    process: Annotated[int | None, typer.Option(min=0, help="Which one this is, from 0.")] = None,
 ) -> None:
     """Train a model; the recipe's schedule decides what each batch is made of."""
     from facetmt.commands import train_recipe
+    from facetmt.train.processes import Cluster
 
-    raise typer.Exit(train_recipe(recipe, run, resume, overrides or []))
+    several = distributed or (coordinator, processes, process) != (None, None, None)
+    cluster = Cluster(coordinator, processes, process) if several else None
+    raise typer.Exit(train_recipe(recipe, run, resume, overrides or [], cluster))
 
 
 @app.command()
@@ -173,7 +184,9 @@ def label(
     out: Annotated[Path | None, typer.Option(help="Label file, such as train.facet.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known labels of the text, to compare with.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Updates of each model.")] = 2000,
-    vocab: Annotated[int, typer.Option(min=100, help="Subwords of the models' vocabulary.")] = 8000,
+    vocab: Annotated[
+        int, typer.Option(min=100, help="Subwords of the models, fewer where the text has fewer.")
+    ] = 8000,
 ) -> None:
     """Label each sentence natural or translationese, by two language models of the target language."""
     from facetmt.commands import label_text

@@ -20,7 +20,9 @@ from facetmt.recipe import load_recipe
 from facetmt.runlog import REPORT
 from facetmt.train.display import prepare_progress
 from facetmt.train.interrupt import EXIT_CODE
-from facetmt.train.restore import load_model
+from facetmt.train.place import Placement
+from facetmt.train.processes import Cluster, is_lead, joined
+from facetmt.train.restore import TrainedModel, load_model
 from facetmt.train.run import train
 from facetmt.translate.evaluate import Scores
 from facetmt.translate.stream import choose_facet, translate_stream
@@ -49,7 +51,7 @@ def print_stats(prepared: Prepared) -> None:
         dropped = ", ".join(f"{count:,} {reason}" for reason, count in row.dropped.items() if count) or "–"
         pair = f"{row.source_language}-{row.target_language}"
         table.add_row(row.name, pair, *(f"{count:,}" for count in counts), dropped)
-    console = Console()
+    console = Console(markup=False)  # a facet may be called [bold]
     console.print(table)
     console.print(
         f"{whole.facets} facets, {whole.language_pairs} language pairs, {whole.pairs:,} training pairs, "
@@ -57,15 +59,20 @@ def print_stats(prepared: Prepared) -> None:
     )
 
 
-def train_recipe(path: Path, run: Path, resume: bool, overrides: Sequence[str]) -> int:
+def train_recipe(
+    path: Path, run: Path, resume: bool, overrides: Sequence[str], cluster: Cluster | None = None
+) -> int:
     """Train; the exit code says whether it came to the end."""
-    outcome = train(load_recipe(path, overrides), run, resume=resume)
+    recipe = load_recipe(path, overrides)
+    with joined(cluster):
+        outcome = train(recipe, run, resume=resume)
+        speaks = is_lead()
     if not outcome.finished:
         print(
             f"stopped at step {outcome.step:,}; everything is saved: continue with --resume", file=sys.stderr
         )
         return EXIT_CODE
-    if outcome.best is not None:
+    if outcome.best is not None and speaks:
         print(
             f"best dev BLEU {outcome.best[0]:.2f} at step {outcome.best[1]:,}; next: facetmt evaluate {run}"
         )
@@ -75,7 +82,10 @@ def train_recipe(path: Path, run: Path, resume: bool, overrides: Sequence[str]) 
 def evaluate_run(run: Path, overrides: Sequence[str], *, quiet: bool = False) -> Scores:
     """Translate and score every test set, and print the table."""
     model = load_model(run, overrides)
-    translator = Translator(model.graph, model.codec, model.recipe.decode)
+    print_notes(model)
+    placement = Placement()
+    params = placement.replicated(model.params)
+    translator = Translator(model.graph, model.codec, model.recipe.decode, placement)
     config = model.recipe.evaluate
 
     def tell(facet: str, values: dict[str, float]) -> None:
@@ -85,7 +95,7 @@ def evaluate_run(run: Path, overrides: Sequence[str], *, quiet: bool = False) ->
             )
 
     scores = evaluate_tests(
-        lambda lines, facet: translator.translate(model.params, lines, facet, tag=config.tag),
+        lambda lines, facet: translator.translate(params, lines, facet, tag=config.tag),
         open_prepared(Path(model.recipe.prepared)),
         config,
         model.recipe.decode,
@@ -99,6 +109,11 @@ def evaluate_run(run: Path, overrides: Sequence[str], *, quiet: bool = False) ->
     return scores
 
 
+def print_notes(model: TrainedModel) -> None:
+    for note in model.notes:
+        print(f"{note}; using step {model.steps[0]:,}", file=sys.stderr)
+
+
 def print_scores(scores: Scores, run: Path) -> None:
     table = Table(title=f"Test scores of {run}")
     for column in ("facet", "BLEU", "chrF"):
@@ -108,7 +123,7 @@ def print_scores(scores: Scores, run: Path) -> None:
         table.add_row(
             name, f"{row['bleu']:.2f}", f"{row['chrf']:.2f}", style="bold" if name == "average" else None
         )
-    console = Console()
+    console = Console(markup=False)  # a facet may be called [bold]
     console.print(table)
     console.print(f"BLEU {scores['signature']['bleu']}", highlight=False)
 
@@ -125,11 +140,14 @@ def translate_text(
 ) -> None:
     """Standard input to standard output."""
     model = load_model(run, overrides)
+    print_notes(model)
     name = choose_facet(model.codec, facet, to)
     decode = replace(model.recipe.decode, beam=max(model.recipe.decode.beam, n_best))
-    translator = Translator(model.graph, model.codec, decode)
+    placement = Placement()
+    params = placement.replicated(model.params)
+    translator = Translator(model.graph, model.codec, decode, placement)
     translate_stream(
-        lambda lines: translator.n_best(model.params, lines, name, tag=tag),
+        lambda lines: translator.n_best(params, lines, name, n_best, tag=tag),
         sys.stdin.buffer,
         sys.stdout,
         chunk=1 if sys.stdin.isatty() else 8 * decode.batch,
@@ -168,7 +186,7 @@ def label_text(
     if natural is None and text is None:
         raise UserError("nothing to do: give --natural and --translated, or --text and --out, or all four")
     if natural is not None and translated is not None:
-        config = LabelConfig(steps=steps, vocab=VocabConfig(size=vocab))
+        config = LabelConfig(steps=steps, vocab=VocabConfig(size=vocab, exact=False))
         train_models((natural, translated), models, config, lambda line: print(line, file=sys.stderr))
     if text is not None and out is not None:
         shares = label_file(load_labeller(models), text, out)
@@ -219,7 +237,7 @@ def tune_recipe(
     for trial in found:
         score = "–" if trial.score is None else f"{trial.score:.2f}"
         table.add_row(*(str(trial.settings.get(key, "–")) for key in keys), score, trial.state, trial.run)
-    Console().print(table)
+    Console(markup=False).print(table)
     rows = [(trial.settings, trial.score) for trial in found if trial.score is not None]
     write_figure(trials_figure(list(keys), rows), out / "trials.html")
     print(f"Plot: {out / 'trials.html'}")

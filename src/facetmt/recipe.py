@@ -21,6 +21,7 @@ from facetmt.translate.config import DecodeConfig, EvaluateConfig
 
 Key = tuple[str, ...]  # a dotted key, split
 EXTENDS = "extends"
+MOST_KEYS, DEEPEST = 100_000, 20  # aliases can make a small file spell out any number of keys
 LOCATIONS: tuple[Key, ...] = (("prepared",), ("data", "root"))  # taken relative to the file that names them
 
 # What may differ when a run is resumed: it changes neither the updates nor the draws.
@@ -33,6 +34,8 @@ HARMLESS: tuple[str, ...] = (
     "train.keep_best",
     "train.patience",
     "train.tensorboard",
+    "train.split_state",
+    "train.agree_every",
     "decode",
     "evaluate",
 )
@@ -104,9 +107,17 @@ def _read(path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[Key,
         tree = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.YAMLError as error:
         raise UserError(_yaml_complaint(path, error)) from None
+    except RecursionError:
+        raise UserError(f"{path} is nested too deeply to be a recipe; see docs/recipes.md") from None
     if not isinstance(tree, dict):
         raise UserError(f"{path} must hold keys and values, such as `data:`; see docs/recipes.md")
-    places = dict(_places(node, path, ()))
+    places = {}
+    for key, place in _places(node, path, ()):
+        places[key] = place
+        if len(places) > MOST_KEYS or len(key) > DEEPEST:
+            raise UserError(
+                f"{place}: the recipe is nested too deeply or repeats itself without end; write it out"
+            )
     for location in LOCATIONS:
         _anchor(tree, location, path)
     base = tree.pop(EXTENDS, None)
@@ -171,7 +182,10 @@ def _override(tree: dict[str, Any], places: dict[Key, str], override: str) -> No
     try:
         branch[last] = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.YAMLError as error:
-        raise UserError(f"--set {override}: the value is not valid YAML ({error})") from None
+        reason = getattr(error, "problem", None) or "it cannot be read"
+        raise UserError(
+            f"--set {override}: the value is not valid YAML ({reason}); mend or quote it"
+        ) from None
     places[key] = f"--set {override}"
     if key in LOCATIONS:
         _anchor(tree, key, Path("recipe"))  # seen from the current folder, as any path on a command line

@@ -6,12 +6,13 @@ import csv
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import islice
-from pathlib import Path
-from typing import Any, TextIO
+from pathlib import Path, PurePath
+from typing import Any, Concatenate, ParamSpec, TextIO, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,27 @@ PULL_COLUMNS = ("step", "facet", "prob", "before", "after", "raw", "scaled")
 NUMBERS = ("prob", "before", "after", "raw", "scaled")
 FACETS, TRANSLATIONS = "facets.json", "translations"  # written beside the logs; only read here
 CHUNK = 1 << 16  # rows parsed at once, or bytes read at once
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _explained(
+    write: Callable[Concatenate[RunLog, Given], Result],
+) -> Callable[Concatenate[RunLog, Given], Result]:
+    """A full disk is one sentence, at whichever write it shows."""
+
+    @wraps(write)
+    def explained(self: RunLog, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        try:
+            return write(self, *args, **kwargs)
+        except OSError as error:
+            raise UserError(
+                f"cannot write the logs in {self.directory} ({error.strerror or error}); "
+                "make room, then continue with --resume"
+            ) from error
+
+    return explained
 
 
 class RunLog:
@@ -43,24 +65,30 @@ class RunLog:
             self._pulls.writerow(PULL_COLUMNS)
             self._probs.writerow(("step", *facets))
 
+    @_explained
     def pull(self, step: int, facet: str, values: Sequence[float]) -> None:
         """One step: `values` are prob, before, after, raw, scaled; what is not a number is left empty."""
         self._pulls.writerow((step, facet, *(_cell(value) for value in values)))
 
+    @_explained
     def probs(self, step: int, probs: npt.NDArray[np.float64]) -> None:
         self._probs.writerow((step, *probs.tolist()))
 
+    @_explained
     def metrics(self, row: Mapping[str, Any]) -> None:
         self._files[METRICS].write(json.dumps(_plain(row)) + "\n")
 
+    @_explained
     def validation(self, row: Mapping[str, Any]) -> None:
         self._files[VALIDATION].write(json.dumps(_plain(row)) + "\n")
 
+    @_explained
     def flush(self) -> None:
         """Let readers (a live report) see what was logged so far."""
         for file in self._files.values():
             file.flush()
 
+    @_explained
     def position(self) -> dict[str, int]:
         """The length of each log in bytes, once it is safely on disk."""
         self.flush()
@@ -70,6 +98,11 @@ class RunLog:
 
     def cut(self, position: Mapping[str, int]) -> None:
         """Forget what was logged after `position` was taken."""
+        if missing := sorted(set(self._files) - set(position)):
+            raise UserError(
+                f"the checkpoint does not say how long {missing[0]} in {self.directory} was; delete that checkpoint "
+                "to resume from an older one"
+            )
         for name, length in position.items():
             file = self._files[name]
             if file.seek(0, os.SEEK_END) < length:
@@ -80,9 +113,33 @@ class RunLog:
             file.truncate(length)
             file.seek(0, os.SEEK_END)
 
+    @_explained
     def close(self) -> None:
-        for file in self._files.values():
-            file.close()
+        with ExitStack() as stack:  # every file, whichever fails
+            for file in self._files.values():
+                stack.callback(file.close)
+
+
+class SilentLog(RunLog):
+    """For a process that leaves the writing to another: takes everything, keeps nothing."""
+
+    def __init__(self) -> None:
+        self._files = {}
+
+    def pull(self, step: int, facet: str, values: Sequence[float]) -> None:
+        pass
+
+    def probs(self, step: int, probs: npt.NDArray[np.float64]) -> None:
+        pass
+
+    def metrics(self, row: Mapping[str, Any]) -> None:
+        pass
+
+    def validation(self, row: Mapping[str, Any]) -> None:
+        pass
+
+    def cut(self, position: Mapping[str, int]) -> None:
+        pass
 
 
 def _cell(value: float) -> float | str:
@@ -195,14 +252,21 @@ class Run:
 
     def translations(self, facet: str) -> Iterator[dict[str, str]]:
         """{source, reference, hypothesis} of each test sentence; nothing where the facet was not translated."""
-        name = f"{TRANSLATIONS}/{facet}.jsonl"
+        name = self._translated(facet)
         return self._jsonl(name) if (self.directory / name).is_file() else iter(())
 
     def few_translations(self, facet: str, count: int) -> list[dict[str, str]]:
         """As `translations`, at no more than so many evenly spaced sentences."""
-        name = f"{TRANSLATIONS}/{facet}.jsonl"
+        name = self._translated(facet)
         there = (self.directory / name).is_file()
         return [self._object(name, *line) for line in self._few_lines(name, count)] if there else []
+
+    def _translated(self, facet: str) -> str:
+        """The file of a facet's translations; the name comes from a log, which may be a stranger's."""
+        name = f"{facet}.jsonl"
+        if PurePath(name).name != name or "\\" in name:
+            raise UserError(f"{self.directory} names a facet {facet!r}, which could lead out of it: refused")
+        return f"{TRANSLATIONS}/{name}"
 
     def few_probs(self, points: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """As `probs`, at no more than so many evenly spaced rows; the others are skipped, not parsed."""

@@ -1,56 +1,8 @@
-"""A small German-English corpus that facetmt generates, prepared once for all system tests."""
-
-import os
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
+"""What every system test does before it starts."""
 
 import pytest
 
-from facetmt.data.demo import DemoConfig, write
-
-RECIPE = """\
-data:
-  root: corpus
-  source: de
-  target: en
-  max_length: 40
-  dev_pairs: 12
-  vocab: {size: 700}
-batch: {rows: 8, length: 48}
-model: {preset: tiny, width: 32, mlp: 64, heads: 2, encoder_layers: 1, decoder_layers: 1}
-optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 20}
-train: {steps: 30, validate_every: 10, save_every: 4, log_every: 5, dev_hold: 3}
-decode: {beam: 2, max_length: 24, batch: 16}
-"""
-
-
-@pytest.fixture(scope="session")
-def project(tmp_path_factory, facetmt) -> Path:
-    """A folder with a corpus and a recipe for a model that is too small to be good, but quick."""
-    folder = tmp_path_factory.mktemp("project")
-    write(DemoConfig(size=300, dev=12, test=12), folder / "corpus")
-    (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
-    done = facetmt("prepare", folder / "recipe.yaml")
-    assert done.returncode == 0, done.stderr
-    return folder
-
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled(tmp_path_factory) -> None:
-    """Processes of these tests share what JAX has compiled: most of a short run would be compiling."""
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(tmp_path_factory.mktemp("compiled"))
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
-
-
-@pytest.fixture(scope="session")
-def facetmt() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command as a user runs it."""
-
-    def run(*arguments: object, text: str | None = None) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "facetmt", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300)
-
-    return run
+def compiled_once(compiled) -> None:
+    """Also those that train in their own process share what JAX has compiled."""

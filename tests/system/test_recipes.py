@@ -12,6 +12,7 @@ import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
 from facetmt.commands import evaluate_run
+from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.train.run import train
 
@@ -244,3 +245,15 @@ def test_facets_come_from_labels_and_keep_what_was_selected(name, trained):
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("wmt/")])
 def test_every_further_test_set_is_scored(name, scores):
     assert sorted(scores(name)["facets"]) == sorted(CASES[name])
+
+
+def test_the_tagged_baseline_is_scored_with_its_own_tags_or_a_forced_one(trained, scores):
+    own = scores("wmt/tagged-cds")
+    assert own["tag"] is None
+    evaluate_run(trained("wmt/tagged-cds"), ["evaluate.tag=natural"], quiet=True)
+    forced = json.loads((trained("wmt/tagged-cds") / "scores.json").read_text("utf-8"))
+    assert forced["tag"] == "natural" and set(forced["facets"]) == set(WMT_SETS)
+    for name in ("wmt20-rev", "wmt18-paraph"):  # sets of natural text have that tag anyway
+        assert forced["facets"][name] == own["facets"][name]
+    with pytest.raises(UserError, match="there is no facet sports"):
+        evaluate_run(trained("wmt/tagged-cds"), ["evaluate.tag=sports"], quiet=True)

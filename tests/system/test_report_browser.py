@@ -26,6 +26,8 @@ def loaded(path):
 fake = loaded(ROOT / "tests/unit/report/fake_runs.py")
 chromium = loaded(ROOT / "tests/system/chromium.py")
 
+HOSTILE_NAME = "<img src=x onerror=\"document.title='run by a name'\">"  # no slash: it names files too
+
 pytestmark = pytest.mark.skipif(
     chromium.CHROMIUM is None, reason=f"no browser found ({', '.join(chromium.NAMES)})"
 )
@@ -49,7 +51,10 @@ def pages(tmp_path_factory):
     ]
     many = {"sizes": fake.many_facets(), "steps": 4000, "sentences": 2, "validations": 6}
     wide = fake.write_run(folder / "wide", learning_rate=0.01, exploration=0.5, **many)
+    strange = {HOSTILE_NAME: 10_000, "b & <b>b": 20_000}
+    named = fake.write_run(folder / HOSTILE_NAME, sizes=strange, steps=400, sentences=3, hostile=True)
     return {
+        "named": write_report([named], folder / "named.html"),
         "two": write_report(pair, folder / "two.html"),
         "many": write_report([wide], folder / "many.html"),
         "runs": pair,
@@ -99,6 +104,21 @@ def test_all_charts_are_drawn_and_nothing_is_fetched(two, pages):
 def test_a_corpus_line_with_a_script_is_shown_not_run(two):
     assert two.run("document.title") == "bandit against mixed · facetmt"
     assert fake.HOSTILE in two.run("document.querySelector('.sample dd').textContent")
+
+
+def test_facets_and_runs_called_like_markup_are_shown_not_run(browser, pages):
+    browser.complaints.clear()
+    browser.open(pages["named"].as_uri())
+    assert browser.run("document.title") == f"{HOSTILE_NAME} · facetmt"
+    assert browser.run("document.querySelectorAll('img, b[onclick], dd script, td script').length") == 0
+    assert sorted(lines(browser, "probs")) == sorted(["b & <b>b", HOSTILE_NAME])
+    texts = browser.run("Array.from(document.querySelectorAll('.sample dd'), d => d.textContent)")
+    assert texts[:3] == [fake.HOSTILE] * 3  # source, reference, hypothesis
+    rows = browser.run("Array.from(document.querySelectorAll('tr[data-facet]'), r => r.dataset.facet)")
+    assert HOSTILE_NAME in rows and "b & <b>b" in rows
+    axis = browser.run("""document.querySelector('[data-chart="shares"] .xtick text').textContent""")
+    assert axis in ("b & <b>b", HOSTILE_NAME)
+    assert browser.complaints == []
 
 
 def test_search_filters_charts_and_tables(two):

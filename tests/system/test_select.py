@@ -1,5 +1,6 @@
 """Labelling and filtering on generated text whose truth is known."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from facetmt.data.demo import DemoConfig, write
 from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
+from facetmt.model import language_model
 from facetmt.model.config import ModelConfig
 from facetmt.select.translationese import LabelConfig, agreement, label_file, load_labeller, train_models
 
@@ -50,6 +52,21 @@ def test_labels_do_not_depend_on_what_else_is_in_the_file(styles, models):
     together = list(labeller.margins(lines))
     alone = [next(labeller.margins([line])) for line in lines[:5]]
     assert alone == pytest.approx(together[:5], abs=1e-4)
+
+
+def test_a_small_text_gets_as_many_subwords_as_it_supports(styles, tmp_path, monkeypatch):
+    class Prepared(Exception):
+        """Far enough: the models need not be trained."""
+
+    def stop(*given, **more):
+        raise Prepared
+
+    told = []
+    monkeypatch.setattr(language_model, "create", stop)
+    texts = (styles / "natural" / "test.de", styles / "translationese" / "test.de")
+    with pytest.raises(Prepared):
+        train_models(texts, tmp_path / "models", LabelConfig(), told.append)
+    assert re.fullmatch(r"the text supports ([\d,]+) subwords, not 8,000: \1 are used", told[0])
 
 
 def test_mistakes_are_named(styles, models, tmp_path):

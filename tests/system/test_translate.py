@@ -1,9 +1,6 @@
 """The verbs after training, as a user calls them, on one small trained model."""
 
 import json
-import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -18,48 +15,11 @@ def run(project, facetmt):
     return directory
 
 
-def test_one_line_out_for_each_line_in(facetmt, run):
-    long = "Der Arzt hilft dem Kind. " * 60
-    lines = [
-        "Die Frau kommt.",
-        "",
-        "   ",
-        "a\u2028b\u0085c",
-        "<2de> </s> <pad>",
-        long,
-        "emoji 🙂 und NUL \x00 Zeichen",
-        "Ende",
-    ]
-    done = facetmt("translate", run, text="\n".join(lines) + "\n")
-    assert done.returncode == 0, done.stderr
-    out = done.stdout.split("\n")
-    assert len(out) == len(lines) + 1 and out[-1] == ""
-    assert out[1] == out[2] == ""
-
-
-def test_a_missing_final_newline_loses_nothing(facetmt, run):
-    assert facetmt("translate", run, text="Eins.\nZwei.").stdout.count("\n") == 2
-    assert facetmt("translate", run, text="").stdout == ""
-
-
 def test_n_best_with_scores_in_falling_order(facetmt, run):
     done = facetmt("translate", run, "--n-best", 3, "--scores", text="Der Mann sieht das Haus.\n")
     cells = done.stdout.rstrip("\n").split("\t")
     scores = [float(score) for score in cells[::2]]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
-
-
-def test_invalid_utf8_is_named_or_replaced(run):
-    command = [sys.executable, "-m", "facetmt", "translate", str(run)]
-    broken = b"gut\nschl\xffecht\n"
-    done = subprocess.run(command, input=broken, capture_output=True)
-    assert (
-        done.returncode == 2
-        and b"line 2, byte 5 is not UTF-8" in done.stderr
-        and b"Traceback" not in done.stderr
-    )
-    done = subprocess.run([*command, "--errors", "replace"], input=broken, capture_output=True)
-    assert done.returncode == 0 and done.stdout.count(b"\n") == 2
 
 
 @pytest.mark.parametrize(
@@ -96,15 +56,6 @@ def test_averaging_takes_several_checkpoints(facetmt, run):
     assert len(json.loads((run / "scores.json").read_text(encoding="utf-8"))["steps"]) == 2
     done = facetmt("evaluate", run, "--set", "decode.average=9")
     assert done.returncode == 2 and "too few to average 9" in done.stderr
-
-
-def test_a_swapped_vocabulary_is_refused(facetmt, run, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(run, copy)
-    model = copy / "vocabulary" / "spm.model"
-    model.write_bytes(model.read_bytes() + b"\x00\x00")
-    done = facetmt("translate", copy, text="Hallo\n")
-    assert done.returncode == 2 and "vocabulary" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_report_compare_card_and_replay(facetmt, run, tmp_path):

@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+from facetmt.recipe import _Loader
 
 ROOT = Path(__file__).parents[2] / "src" / "facetmt"
 
@@ -107,3 +110,79 @@ def test_the_bandit_loads_numpy_and_nothing_else():
 def test_help_loads_nothing_heavy():
     heavy = {"jax", "flax", "numpy", "plotly", "pydantic", "sentencepiece", "sacrebleu"}
     assert not heavy & loaded_by("import facetmt.cli")
+
+
+LOADS_CODE = {
+    "pickle",
+    "cPickle",
+    "_pickle",
+    "marshal",
+    "shelve",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "jsonpickle",
+    "torch",
+}
+RUNS_CODE = {
+    "eval",
+    "exec",
+    "compile",
+    "__import__",
+    "os.system",
+    "os.popen",
+    "yaml.unsafe_load",
+    "yaml.full_load",
+}
+
+
+def dotted(node: ast.expr) -> str:
+    """os.system for the expression os.system; nothing for what is no plain name."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def unsafe_calls(tree: ast.AST) -> list[str]:
+    """Calls that could run what a file holds, by name and line."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = dotted(node.func)
+            keywords = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            unsafe = (
+                name in RUNS_CODE
+                or (name in ("yaml.load", "yaml.load_all") and keywords.get("Loader") != "_Loader")
+                or keywords.get("allow_pickle", "False") != "False"
+                or keywords.get("shell", "False") != "False"
+            )
+            if unsafe:
+                found.append(f"{name}, line {node.lineno}")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_executable_is_ever_loaded(path):
+    assert not {name.split(".")[0] for name in module_imports(path)} & LOADS_CODE
+    assert unsafe_calls(ast.parse(path.read_text(encoding="utf-8"))) == []
+
+
+def test_the_one_yaml_loader_is_a_safe_one():
+    assert issubclass(_Loader, yaml.SafeLoader)
+    assert [path.name for path in FILES if "class _Loader" in path.read_text(encoding="utf-8")] == [
+        "recipe.py"
+    ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "eval('1')",
+        "yaml.load(text)",
+        "yaml.load(text, Loader=yaml.Loader)",
+        "np.load(path, allow_pickle=True)",
+        "subprocess.run(line, shell=True)",
+    ],
+)
+def test_the_search_for_unsafe_calls_finds_them(code):
+    assert unsafe_calls(ast.parse(code))

@@ -96,7 +96,10 @@ def scan_facet(job: tuple[Facet, Path]) -> Scan:
         stat = path.stat()
         inputs[name] = stat.st_size, stat.st_mtime_ns, _hash(path)
     if not pairs["train"]:
-        raise UserError(f"facet {facet.name} is empty: {facet.files['train'].source} has no pairs for it")
+        raise UserError(
+            f"facet {facet.name} is empty: {facet.files['train'].source} has no pairs for it; add text, or leave "
+            "the facet out of data.facets"
+        )
     return Scan(pairs, inputs)
 
 
@@ -179,5 +182,6 @@ def _check_report(report: Report, facet: Facet, missing_dev: bool) -> None:
         if not report[split]["kept"] and not (split == "dev" and missing_dev):
             reasons = "".join(f", {count} {reason}" for reason, count in report[split]["dropped"].items())
             raise UserError(
-                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons}"
+                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons}; mend the "
+                "text, or leave the facet out of data.facets"
             )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # half a second to import, and only the Moses pipeline needs 
     from sacremoses import MosesDetokenizer, MosesDetruecaser, MosesTruecaser
 
 MOSES_LIMIT = 4_096  # characters; some of its regular expressions are quadratic beyond reason above that
+SENTENCE_ENDS = (". ", "! ", "? ", "… ", "。", "！", "？")
 
 # NUL and the other control characters, tab and lone CR among them, and the Unicode line ends
 _TO_SPACE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -51,6 +52,17 @@ def plain(text: str) -> str:
     if text.isprintable():
         return text.strip()
     return _TO_SPACE.sub(" ", _TO_NOTHING.sub("", text)).strip()
+
+
+def portions(text: str, limit: int = MOSES_LIMIT) -> list[str]:
+    """The text in parts of at most `limit` characters: cut at sentence ends, else at spaces, else anywhere."""
+    parts, start = [], 0
+    while len(text) - start > limit:
+        window = text[start : start + limit]
+        end = 1 + max(map(window.rfind, SENTENCE_ENDS)) or 1 + window.rfind(" ") or limit
+        parts.append(window[:end])
+        start += end
+    return [*parts, text[start:]]
 
 
 class Cleaner:

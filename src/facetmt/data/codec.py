@@ -13,6 +13,7 @@ import numpy as np
 from facetmt.data.batch import EOS
 from facetmt.data.clean import Cleaner
 from facetmt.data.corpus import Facet, TagConfig
+from facetmt.data.names import check_facets, check_name
 from facetmt.data.store import write_atomic
 from facetmt.data.vocab import Vocabulary, load_vocabulary, save_vocabulary
 from facetmt.errors import UserError
@@ -103,6 +104,14 @@ def open_codec(directory: Path) -> Codec:
         tags, moses, hashes = TagConfig(**about["tags"]), bool(about["moses"]), dict(about["truecase"])
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(f"{directory / CODEC} is missing or damaged: prepare again") from None
+    check_facets(
+        [facet.name for facet in facets]
+    )  # they become paths again, and the file may be a stranger's
+    for language in {
+        *hashes,
+        *(side for facet in facets for side in (facet.source_language, facet.target_language)),
+    }:
+        check_name(language, "language")
     truecasers = {language: truecaser_path(directory, language) for language in hashes}
     for language, path in truecasers.items():
         if not path.is_file() or _sha256(path) != hashes[language]:

@@ -1,7 +1,6 @@
 """Which facets a corpus has: what its layout holds, what the recipe picks from it, and whether it will do."""
 
 import difflib
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from facetmt.data.chunks import Files
 from facetmt.data.corpus import DataConfig, Facet, FacetConfig
 from facetmt.data.formats import LAYOUTS, SPLITS, zero_based
+from facetmt.data.names import check_facets, check_name
 from facetmt.errors import UserError
 
 
@@ -34,10 +34,10 @@ def discover(config: DataConfig, base: Path) -> list[Facet]:
 
 def _chosen(config: DataConfig) -> dict[str, FacetConfig]:
     if isinstance(config.facets, dict):
-        _check_names(list(config.facets))
+        check_facets(list(config.facets))
         return config.facets
     names = list(config.facets or ())
-    _check_names(names)
+    check_facets(names)
     return dict.fromkeys(names, FacetConfig())
 
 
@@ -57,7 +57,9 @@ def _limited(facet: Facet, limit: int | None) -> Facet:
 
 
 def _check(facets: Sequence[Facet], config: DataConfig) -> None:
-    _check_names([facet.name for facet in facets])
+    check_facets([facet.name for facet in facets])
+    for language in {side for facet in facets for side in (facet.source_language, facet.target_language)}:
+        check_name(language, "language")
     seen: dict[Files, str] = {}
     for facet in facets:
         train = replace(facet.files["train"], limit=None)
@@ -71,32 +73,6 @@ def _check(facets: Sequence[Facet], config: DataConfig) -> None:
                 f"facet {facet.name} has no dev text beside {train.source}: add it, leave the facet out of"
                 " data.facets, or set data.allow_missing_dev"
             )
-
-
-def _check_names(names: Sequence[str]) -> None:
-    """A name becomes a folder, a column and a tag, so it must be safe as each."""
-    seen: dict[str, str] = {}
-    for name in names:
-        if (
-            not name
-            or len(name) > 100
-            or name.startswith(".")
-            or name != name.strip()
-            or not name.isprintable()
-        ):
-            raise UserError(
-                f"{name!r} cannot name a facet: empty, too long, unprintable, or dots or spaces at its ends"
-            )
-        if bad := re.search(r"[/\\<>:\"|?*,]", name):
-            raise UserError(f"{name!r} cannot name a facet because of the character {bad[0]}")
-        if name.casefold() in seen:
-            other = seen[name.casefold()]
-            if other == name:
-                raise UserError(f"the facet {name} is there twice: remove one")
-            raise UserError(
-                f"the facets {other} and {name} differ in case alone, which some file systems ignore: rename"
-            )
-        seen[name.casefold()] = name
 
 
 def _written(config: DataConfig, root: Path, name: str, entry: FacetConfig) -> Facet:

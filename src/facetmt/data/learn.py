@@ -1,6 +1,7 @@
 """Learning a vocabulary: a re-balanced sample, truecasing models, SentencePiece (paper, appendix)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from itertools import chain
@@ -18,6 +19,7 @@ from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
 from facetmt.data.workers import Workers
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
+LINE, BLOCK = 200, 1 << 20  # characters of a shuffled line, words shuffled at once
 
 
 class SampleJob(NamedTuple):
@@ -174,7 +176,39 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _train(job: tuple[list[Path], VocabConfig]) -> bytes:
-    return train_model(chain.from_iterable(map(_lines, job[0])), job[1])
+    paths, config = job
+    lines = chain.from_iterable(map(_lines, paths))
+    return train_model(shuffled(lines) if config.kind == "unigram" else lines, config)
+
+
+def shuffled(lines: Iterable[str]) -> Iterator[str]:
+    """The words of all lines in an order that is random, but always the same, put into lines again."""
+    # SentencePiece needs time in the square of the passages that occur twice to find its first pieces, and there
+    # are many: upsampled facets repeat lines, the two directions of a language pair repeat whole files. Pieces
+    # never go across a space, so the order of words is nothing that it learns from.
+    numbers: dict[str, int] = {}
+    tokens = array("i")
+    for line in lines:
+        tokens.extend(numbers.setdefault(word, len(numbers)) for word in line.split(" "))
+    words, text = list(numbers), np.asarray(tokens)
+    key = stream_key("vocabulary", "shuffle")
+    for start in range(0, len(text), BLOCK):
+        order = permuted(np.arange(start, min(start + BLOCK, len(text))), len(text), key)
+        yield from _filled(words[number] for number in text[order].tolist())
+
+
+def _filled(words: Iterable[str]) -> Iterator[str]:
+    """Lines of some LINE characters, or of one word that is longer."""
+    line: list[str] = []
+    size = 0
+    for word in words:
+        line.append(word)
+        size += len(word) + 1
+        if size >= LINE:
+            yield " ".join(line)
+            line, size = [], 0
+    if line:
+        yield " ".join(line)
 
 
 def _train_truecaser(job: tuple[list[Path], Path]) -> None:

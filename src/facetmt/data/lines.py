@@ -46,13 +46,16 @@ def _blocks(path: Path) -> Iterator[bytes]:
     try:
         with open_bytes(path) as file:
             block = file.read(BLOCK)
-            _refuse_utf16(block, path)
+            if looks_like_utf16(block):
+                raise UserError(
+                    f"{path}, line 1, byte 0: this looks like UTF-16 or UTF-32; convert it to UTF-8"
+                )
             block = block.removeprefix(UTF8_BOM) or file.read(BLOCK)
             while block:
                 yield block
                 block = file.read(BLOCK)
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist") from None
+        raise UserError(f"{path} does not exist: check the path") from None
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise UserError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
     except OSError as error:
@@ -67,10 +70,9 @@ def _trim(lines: list[bytes], has_cr: bool) -> list[bytes] | list[bytes | None]:
     return lines
 
 
-def _refuse_utf16(block: bytes, path: Path) -> None:
-    """A BOM says UTF-16; so do NUL bytes that make up a quarter of the text."""
-    if block.startswith(OTHER_BOMS) or (block and block.count(0) * 4 >= len(block)):
-        raise UserError(f"{path}, line 1, byte 0: this looks like UTF-16 or UTF-32; convert it to UTF-8")
+def looks_like_utf16(block: bytes) -> bool:
+    """A BOM says so; so do NUL bytes, several, that make up a quarter of the text."""
+    return block.startswith(OTHER_BOMS) or block.count(0) * 4 >= max(8, len(block))
 
 
 @overload

@@ -90,8 +90,8 @@ def _about(directory: Path, facet: str) -> dict[str, Any]:
     path = directory / FACETS / facet / ABOUT
     try:
         about: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return about
-    except (OSError, ValueError):
+        return {"report": dict(about["report"])}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{path} is missing or damaged: prepare again") from None
 
 
@@ -118,11 +118,14 @@ def open_prepared(output: Path) -> Prepared:
         manifest = json.loads((output / MANIFEST).read_text("utf-8"))
     except FileNotFoundError:
         raise UserError(f"there is no prepared corpus in {output}: run prepare first") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise UserError(f"{output / MANIFEST} is damaged: prepare again") from None
-    if manifest.get("version") != VERSION:
+    if not isinstance(manifest, dict) or manifest.get("version") != VERSION:
         raise UserError(f"{output} was prepared by another version of facetmt: prepare again")
-    return Prepared(output, manifest["dev_pairs"], manifest["seed"], manifest["facets"])
+    try:
+        return Prepared(output, int(manifest["dev_pairs"]), manifest["seed"], dict(manifest["facets"]))
+    except (KeyError, TypeError, ValueError):
+        raise UserError(f"{output / MANIFEST} is damaged: prepare again") from None
 
 
 def prepare(
@@ -273,5 +276,7 @@ def _finish(config: DataConfig, facets: Sequence[Facet], output: Path) -> None:
         if not path.is_file() or path.read_bytes() != data:
             write_atomic(path, data)
     others = (folder for folder in (output / FACETS).iterdir() if folder.name not in fingerprints)
-    for folder in (*others, *output.glob(f".{VOCABULARY}-*")):
+    # what prepare did not write is not its to remove, wherever `prepared` points
+    own = (folder for folder in others if (folder / ABOUT).is_file() or folder.name.startswith("."))
+    for folder in (*own, *output.glob(f".{VOCABULARY}-*")):
         shutil.rmtree(folder)

@@ -80,11 +80,13 @@ class Sampler:
 class FacetSampler(Sampler):
     """Homogeneous batches by facet index; a facet's stream depends on seed, name and its own draws alone."""
 
-    def __init__(self, stores: Sequence[Store], config: BatchConfig, seed: int) -> None:
+    def __init__(
+        self, stores: Sequence[Store], config: BatchConfig, seed: int, rows: slice | None = None
+    ) -> None:
         if len({store.name for store in stores}) != len(stores):
             raise ValueError("two stores have the same facet name")
         streams = {
-            store.name: Stream(PairSet([store], [index]), config, stream_key(seed, "facet", store.name))
+            store.name: Stream(PairSet([store], [index]), config, stream_key(seed, "facet", store.name), rows)
             for index, store in enumerate(stores)
         }
         super().__init__(streams, seed)
@@ -93,16 +95,23 @@ class FacetSampler(Sampler):
 class MixedSampler(Sampler):
     """Batches from the shuffled concatenation of all facets (the paper's "take it all" baseline)."""
 
-    def __init__(self, stores: Sequence[Store], config: BatchConfig, seed: int) -> None:
+    def __init__(
+        self, stores: Sequence[Store], config: BatchConfig, seed: int, rows: slice | None = None
+    ) -> None:
         pairs = PairSet(stores, range(len(stores)))
-        super().__init__({"mixed": Stream(pairs, config, stream_key(seed, "mixed"))}, seed)
+        super().__init__({"mixed": Stream(pairs, config, stream_key(seed, "mixed"), rows)}, seed)
 
 
 class DevSampler(Sampler):
     """Random batches from the balanced dev set: `chosen` has the same number of indices for each facet."""
 
     def __init__(
-        self, stores: Sequence[Store], chosen: Sequence[Int], config: BatchConfig, seed: int
+        self,
+        stores: Sequence[Store],
+        chosen: Sequence[Int],
+        config: BatchConfig,
+        seed: int,
+        rows: slice | None = None,
     ) -> None:
         pairs = PairSet(stores, range(len(stores)), chosen)
-        super().__init__({"dev": Stream(pairs, config, stream_key(seed, "dev"))}, seed)
+        super().__init__({"dev": Stream(pairs, config, stream_key(seed, "dev"), rows)}, seed)

@@ -17,6 +17,7 @@ from facetmt.errors import UserError
 
 VERSION = 1
 HEADER, IDS, OFFSETS = "header.json", "ids.bin", "offsets.bin"
+DTYPES = ("uint16", "uint32")
 
 Int = NDArray[np.int64]
 
@@ -55,9 +56,16 @@ class Store:
     @cached_property
     def _offsets(self) -> Int:
         offsets: Int = _map(self.path / OFFSETS, "int64")  # [2 * pairs + 1]
-        if int(offsets[-1]) != self.header.source_tokens + self.header.target_tokens:
-            raise UserError(f"{self.path / OFFSETS} is damaged: delete {self.path} and prepare again")
+        if int(offsets[-1]) != self._total:
+            raise self._damage()
         return offsets
+
+    @property
+    def _total(self) -> int:
+        return self.header.source_tokens + self.header.target_tokens
+
+    def _damage(self) -> UserError:
+        return UserError(f"{self.path / OFFSETS} is damaged: delete {self.path} and prepare again")
 
     def lengths(self, indices: Int) -> tuple[Int, Int]:
         """Tokens of source and target, [P] each."""
@@ -76,7 +84,12 @@ class Store:
 
     def _bounds(self, indices: Int) -> tuple[Int, Int, Int]:
         at = 2 * np.asarray(indices, np.int64)
-        return self._offsets[at], self._offsets[at + 1], self._offsets[at + 2]
+        begin, middle, end = self._offsets[at], self._offsets[at + 1], self._offsets[at + 2]
+        # offsets that run backwards or far ahead would ask for any amount of memory
+        ordered = bool((begin <= middle).all() and (middle <= end).all())
+        if at.size and not (ordered and begin.min() >= 0 and end.max() <= self._total):
+            raise self._damage()
+        return begin, middle, end
 
     def verify(self) -> None:
         """Read the whole store and compare with the header's hash."""
@@ -95,22 +108,39 @@ def open_store(path: Path) -> Store:
         fields = json.loads((path / HEADER).read_text("utf-8"))
     except FileNotFoundError:
         raise UserError(f"there is no token store at {path}: run prepare first") from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise UserError(f"cannot read {path / HEADER} ({error}): delete {path} and prepare again") from None
     if not isinstance(fields, dict) or fields.get("version") != VERSION or set(fields) != set(Header._fields):
         raise UserError(f"{path} was written by another version of facetmt: delete it and prepare again")
     header = Header(**fields)
+    if not _is_sound(header):
+        raise UserError(f"{path / HEADER} is damaged: delete {path} and prepare again")
     expected = {
         IDS: (header.source_tokens + header.target_tokens) * np.dtype(header.dtype).itemsize,
         OFFSETS: (2 * header.pairs + 1) * 8,
     }
     for name, size in expected.items():
+        if (path / name).is_symlink():
+            raise UserError(f"{path / name} is a symbolic link; stores hold plain files only: prepare again")
         found = (path / name).stat().st_size if (path / name).exists() else 0
         if found != size:
             raise UserError(
                 f"{path / name} has {found} bytes instead of {size}: delete {path} and prepare again"
             )
     return Store(path, header)
+
+
+def _is_sound(header: Header) -> bool:
+    """Whether every field is of the kind that StoreWriter writes; sizes are compared with the files."""
+    counts = (header.pairs, header.source_tokens, header.target_tokens)
+    longest = (header.longest_source, header.longest_target)
+    return (
+        header.dtype in DTYPES
+        and all(type(count) is int and count >= 0 for count in (*counts, *longest))
+        and all(
+            isinstance(text, str) for text in (header.name, header.split, header.vocabulary, header.sha256)
+        )
+    )
 
 
 class StoreWriter:

@@ -87,13 +87,17 @@ class Cursor(NamedTuple):
 
 
 class Stream:
-    """The endless shuffled stream over a set of pairs; `draw` is a pure function of the cursor."""
+    """The endless shuffled stream over a set of pairs; `draw` is a pure function of the cursor.
 
-    def __init__(self, pairs: PairSet, config: BatchConfig, key: int) -> None:
+    Which pair goes where is decided for whole batches; only the text of the given `rows` is read.
+    """
+
+    def __init__(self, pairs: PairSet, config: BatchConfig, key: int, rows: slice | None = None) -> None:
         _check_fit(pairs, config)
         self.pairs = pairs
         self.config = config
         self._key = key
+        self._rows = rows or slice(0, config.rows)
 
     def draw(self, cursor: Cursor) -> tuple[Batch, Cursor]:
         """The batch at `cursor` and the cursor after it."""
@@ -106,8 +110,7 @@ class Stream:
             if budget is not None:
                 budget -= len(indices)
         row, indices, source, target = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        tokens = self.pairs.tokens(indices, (source, target))
-        return fill(tokens, row, self.config.rows, self.config.width), cursor
+        return _filled(self.pairs, row, indices, (source, target), self._rows, self.config.width), cursor
 
     def epochs(self, cursor: Cursor) -> float:
         """How often the facet has been seen."""
@@ -148,7 +151,18 @@ class Stream:
         return max(0, int(np.ceil(min(fill_source, fill_target))))
 
 
-def dev_batches(stores: Sequence[Store], chosen: Sequence[Int], config: BatchConfig) -> Iterator[Batch]:
+def _filled(
+    pairs: PairSet, row: Int, indices: Int, lengths: tuple[Int, Int], rows: slice, width: tuple[int, int]
+) -> Batch:
+    """The `rows` of the batch in which each pair goes to its row (`row` never falls)."""
+    mine = slice(*np.searchsorted(row, (rows.start, rows.stop)))
+    tokens = pairs.tokens(indices[mine], (lengths[0][mine], lengths[1][mine]))
+    return fill(tokens, row[mine] - rows.start, rows.stop - rows.start, width)
+
+
+def dev_batches(
+    stores: Sequence[Store], chosen: Sequence[Int], config: BatchConfig, rows: slice | None = None
+) -> Iterator[Batch]:
     """The whole balanced dev set once, in order as far as packing allows; the last batch is padded."""
     pairs = PairSet(stores, range(len(stores)), chosen)
     _check_fit(pairs, config)
@@ -163,8 +177,8 @@ def dev_batches(stores: Sequence[Store], chosen: Sequence[Int], config: BatchCon
         )
         placed, row = _by_row(row)
         found = pool[placed]
-        tokens = pairs.tokens(found, (source[found], target[found]))
-        yield fill(tokens, row, config.rows, config.width)
+        lengths = source[found], target[found]
+        yield _filled(pairs, row, found, lengths, rows or slice(0, config.rows), config.width)
         waiting = np.delete(waiting, placed)
 
 

@@ -43,6 +43,7 @@ class VocabConfig:
     )
     coverage: float = 0.9995  # share of the sample's characters that must have a piece of their own
     byte_fallback: bool = False  # spell characters without a piece in bytes (256 pieces) instead of UNK
+    exact: bool = True  # false: fewer pieces where the text does not support `size`, instead of an error
 
     def __post_init__(self) -> None:
         if self.size <= META or self.sample < 2:
@@ -169,6 +170,7 @@ def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
             model_writer=Writer(),
             model_type=config.kind,
             vocab_size=config.size,
+            hard_vocab_limit=config.exact,
             character_coverage=config.coverage,
             byte_fallback=config.byte_fallback,
             # nmt_nfkc would also turn ZWNJ into a space; the rest of what it does, clean.plain has done

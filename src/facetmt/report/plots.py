@@ -110,8 +110,8 @@ def trials_figure(keys: Sequence[str], trials: Sequence[tuple[Mapping[str, objec
     groups: dict[str, list[tuple[str, float]]] = {}
     for settings, score in trials:
         rest = ", ".join(f"{key.rsplit('.', 1)[-1]} {settings.get(key)}" for key in keys[1:])
-        groups.setdefault(rest, []).append((str(settings.get(keys[0])), score))
-    order = sorted({str(settings.get(keys[0])) for settings, _ in trials})
+        groups.setdefault(text(rest), []).append((text(str(settings.get(keys[0]))), score))
+    order = sorted({text(str(settings.get(keys[0]))) for settings, _ in trials})
     figure = go.Figure(
         [
             go.Scatter(

@@ -160,6 +160,10 @@ def filter_corpus(
         files = facet.files["train"]
         if files.header or files.columns is not None:
             raise UserError("filter works on line-aligned files; convert the TSV to two files first")
+        if not files.source.resolve().is_relative_to(Path(data.root).resolve()):
+            raise UserError(
+                f"filter works on text below {data.root}, but {files.source} is not: move it there"
+            )
         texts.setdefault((files.source, files.target), facet)
     values = {}
     for facet in texts.values():
@@ -170,7 +174,7 @@ def filter_corpus(
     shares = {}
     for facet in texts.values():
         kept = values[facet.name] >= threshold
-        folder = out / facet.files["train"].source.parent.relative_to(data.root)
+        folder = out / facet.files["train"].source.parent.resolve().relative_to(Path(data.root).resolve())
         folder.mkdir(parents=True, exist_ok=True)
         partial_out = folder / ".train.keep.partial"
         partial_out.write_text("".join(f"{int(flag)}\n" for flag in kept), encoding="utf-8")

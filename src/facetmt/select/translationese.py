@@ -44,7 +44,7 @@ class LabelConfig:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     steps: int = 2000  # updates of each model
-    vocab: VocabConfig = field(default_factory=lambda: VocabConfig(size=8000))
+    vocab: VocabConfig = field(default_factory=lambda: VocabConfig(size=8000, exact=False))
     model: ModelConfig = field(default_factory=lambda: ModelConfig(preset="tiny"))
     batch: BatchConfig = field(default_factory=lambda: BatchConfig(rows=24, length=128))
     optimiser: OptimiserConfig = field(
@@ -60,6 +60,8 @@ def train_models(texts: Sequence[Path], directory: Path, config: LabelConfig, te
     if directory.exists() and any(directory.iterdir()):
         raise UserError(f"{directory} is not empty; give another folder for the language models")
     prepared = prepare(data_config(texts, config), Path.cwd(), directory / "prepared")
+    if (size := prepared.vocabulary.target_size) < config.vocab.size:
+        tell(f"the text supports {size:,} subwords, not {config.vocab.size:,}: {size:,} are used")
     prepared.copy_vocabulary(directory / CODEC)
     sampler = FacetSampler(prepared.stores("train"), config.batch, config.seed)
     graph, params = language_model.create(config.model, prepared.vocabulary.target_size, seed=config.seed)

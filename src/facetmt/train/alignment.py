@@ -23,10 +23,10 @@ class Alignment:
     """2K backward passes: one a facet on its next training batch, one a facet on its part of the dev set."""
 
     def __init__(self, session: Session) -> None:
-        self._sampler, self._place = session.sampler, session.placement.batch
+        self._sampler, self._place = session.sampler, session.share.put
         stores = session.prepared.stores("dev")
         self._dev = [
-            next(iter(dev_batches([store], [chosen], session.recipe.batch)))
+            next(iter(dev_batches([store], [chosen], session.recipe.batch, session.share.rows)))
             for store, chosen in zip(stores, session.prepared.dev_chosen, strict=True)
             if len(chosen)
         ]
@@ -47,7 +47,8 @@ class Alignment:
         self._unit = jax.jit(unit_gradient)
         self._add = jax.jit(lambda one, other: jax.tree.map(jnp.add, one, other))
         self._product = jax.jit(
-            lambda one, other: sum(jax.tree.leaves(jax.tree.map(lambda a, b: jnp.sum(a * b), one, other)))
+            lambda one, other: sum(jax.tree.leaves(jax.tree.map(lambda a, b: jnp.sum(a * b), one, other))),
+            out_shardings=session.placement.everywhere,
         )
 
     def credit(self, params: Params) -> list[tuple[int, float]]:

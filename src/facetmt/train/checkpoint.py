@@ -15,6 +15,7 @@ import jax
 import orbax.checkpoint as ocp
 
 from facetmt.errors import UserError
+from facetmt.train.processes import lead
 
 FORMAT = 1
 ARRAYS, HOST, MANIFEST = "arrays", "host.json", "manifest.json"
@@ -39,33 +40,56 @@ class Checkpoint:
     def arrays(self, like: Any) -> Any:
         """The arrays, in the structure, types and shardings of `like`."""
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
-        with ocp.StandardCheckpointer() as reader:
-            return reader.restore((self.path / ARRAYS).absolute(), abstract)
+        try:
+            with ocp.StandardCheckpointer() as reader:
+                return reader.restore((self.path / ARRAYS).absolute(), abstract)
+        except ValueError as error:
+            raise UserError(
+                f"{self.path} holds other arrays than this model has; use the version of facetmt that saved it"
+            ) from error
 
 
 def save(directory: Path, step: int, arrays: Any, host: dict[str, Any]) -> Checkpoint:
-    """Write beside, hash, flush to disk, then rename: a checkpoint of that name is always whole."""
-    final, partial = directory / f"step-{step:09d}", directory / f".partial-{step:09d}"
+    """Write beside, hash, flush to disk, then rename: a checkpoint of that name is always whole.
+
+    Every process writes its part of the arrays; the first one does the rest.
+    """
+    final, partial = of_step(directory, step).path, directory / f".partial-{step:09d}"
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
+        lead(lambda: begin(partial))
         with ocp.StandardCheckpointer() as writer:
             writer.save((partial / ARRAYS).absolute(), arrays)
-        (partial / HOST).write_text(json.dumps(host), encoding="utf-8")
-        files = {name: digest(partial / name) for name in relative_files(partial)}
-        manifest = {"format": FORMAT, "step": step, "files": files}
-        (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-        flush_tree(partial)
-        if final.exists():
-            shutil.rmtree(final)
-        partial.rename(final)
-        flush(directory)
+        lead(lambda: finish(partial, final, step, host))
     except Exception as error:  # orbax raises many kinds; none may pass for a saved checkpoint
         raise UserError(
             f"could not save the checkpoint of step {step} in {directory} ({error}); earlier checkpoints are "
             "intact: make room or mend the permissions, then continue with --resume"
         ) from error
     return Checkpoint(final, step)
+
+
+def begin(partial: Path) -> None:
+    """An empty folder to write to; what earlier saves left unfinished goes."""
+    for left in partial.parent.glob(".partial-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    partial.mkdir(parents=True)
+
+
+def finish(partial: Path, final: Path, step: int, host: dict[str, Any]) -> None:
+    """Make what was written a checkpoint."""
+    (partial / HOST).write_text(json.dumps(host), encoding="utf-8")
+    files = {name: digest(partial / name) for name in relative_files(partial)}
+    manifest = {"format": FORMAT, "step": step, "files": files}
+    (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    flush_tree(partial)
+    if final.exists():
+        shutil.rmtree(final)
+    partial.rename(final)
+    flush(final.parent)
+
+
+def of_step(directory: Path, step: int) -> Checkpoint:
+    return Checkpoint(directory / f"step-{step:09d}", step)
 
 
 def finished(directory: Path) -> list[Checkpoint]:
@@ -90,7 +114,7 @@ def newest_whole(directory: Path) -> tuple[Checkpoint | None, list[str]]:
 def verify(checkpoint: Checkpoint) -> None:
     """Compare every file with the manifest's hash: array stores would read a flipped bit back silently."""
     path = checkpoint.path
-    for entry in path.rglob("*"):
+    for entry in (path, *path.rglob("*")):
         if entry.is_symlink():
             raise DamagedCheckpoint(f"{entry} is a symbolic link; checkpoints hold plain files only")
     try:

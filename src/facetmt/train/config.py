@@ -62,12 +62,14 @@ class TrainConfig:
     dev_hold: int = 8  # steps that a dev batch is held: one step's "after" is the next one's "before"
     dev_average: Literal["tokens", "facets"] = "tokens"  # the paper's mean, or each facet alike
     max_skipped: int = 20  # stop after so many updates in a row with a loss that is no number
+    split_state: bool = False  # spread parameters and optimiser state over all devices, for large models
+    agree_every: int = 16  # steps between comparisons of several processes, which also pass on signals
     tensorboard: bool = False  # also write TensorBoard events (needs the extra `tensorboard`)
 
     def __post_init__(self) -> None:
         """Refuse what cannot run."""
         counts = ("steps", "validate_every", "log_every", "keep", "keep_best", "validation_beam", "dev_hold")
-        for name in (*counts, "max_skipped"):
+        for name in (*counts, "max_skipped", "agree_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; give a number of at least 1.")
         for name in ("save_every", "patience", "dev_rows"):

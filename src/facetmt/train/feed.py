@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from facetmt.data.sampler import Sampler
 from facetmt.data.stream import Cursor
 
 Place = Callable[[Batch], Any]  # host batch -> device arrays
+
+
+class Filled(NamedTuple):
+    """Tokens of both sides."""
+
+    tokens: int  # that are not padding
+    room: int
 
 
 class Feed:
@@ -26,19 +33,19 @@ class Feed:
         self._place = place
         self._accumulate = accumulate
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="feed")
-        self._ahead: dict[int, Future[tuple[Any, int, Cursor]]] = {}
+        self._ahead: dict[int, Future[tuple[Any, Filled, Cursor]]] = {}
 
     def start(self) -> None:
         """Begin to draw for every stream; the sampler must not be restored after this."""
         for stream in range(len(self._sampler.names)):
             self._order(stream)
 
-    def take(self, stream: int) -> tuple[Any, int]:
-        """The stream's next batch on the device, and its non-padding tokens on both sides."""
-        batch, tokens, cursor = self._ahead.pop(stream).result()
+    def take(self, stream: int) -> tuple[Any, Filled]:
+        """The stream's next batch on the device, and how full this process's rows of it are."""
+        batch, filled, cursor = self._ahead.pop(stream).result()
         self._sampler.commit(cursor, stream)
         self._order(stream)
-        return batch, tokens
+        return batch, filled
 
     def close(self) -> None:
         """Stop drawing; what is under way is thrown away."""
@@ -47,14 +54,14 @@ class Feed:
     def _order(self, stream: int) -> None:
         self._ahead[stream] = self._thread.submit(self._draw, stream, self._sampler.cursor(stream))
 
-    def _draw(self, stream: int, cursor: Cursor) -> tuple[Any, int, Cursor]:
+    def _draw(self, stream: int, cursor: Cursor) -> tuple[Any, Filled, Cursor]:
         parts: list[Batch] = []
         for _ in range(self._accumulate):
             batch, cursor = self._sampler.draw(cursor, stream)
             parts.append(batch)
         tokens = sum(int((b.source_segment > 0).sum() + (b.target_segment > 0).sum()) for b in parts)
         whole = parts[0] if self._accumulate == 1 else Batch(*map(np.stack, zip(*parts, strict=True)))
-        return self._place(whole), tokens, cursor
+        return self._place(whole), Filled(tokens, whole.source.size + whole.target.size), cursor
 
 
 class HeldBatch:

@@ -17,7 +17,9 @@ from facetmt.train.cost import RewardCost
 from facetmt.train.display import Watcher
 from facetmt.train.feed import Feed, HeldBatch
 from facetmt.train.interrupt import Interrupt, Interrupted
-from facetmt.train.session import Session
+from facetmt.train.memory import MeasuredStep
+from facetmt.train.processes import Agreement, lead
+from facetmt.train.session import Session, dev_rows
 from facetmt.train.step import Metrics, make_step, read_metrics
 from facetmt.train.tally import Clock, Window
 from facetmt.train.validate import Validator
@@ -28,23 +30,27 @@ class Loop:
 
     def __init__(self, session: Session, watchers: Sequence[Watcher], interrupt: Interrupt) -> None:
         self.session, self.tally = session, session.tally
-        self._watchers, self._interrupt = watchers, interrupt
+        self._watchers = watchers
         recipe = session.recipe
         self._config, self._learns = recipe.train, recipe.schedule.learns
         self._lag = recipe.schedule.feedback_lag
         reward = recipe.schedule.reward if self._learns else "none"
-        self._step = make_step(
+        self._agreement = Agreement(interrupt, self._config.agree_every)
+        placement = session.placement
+        step = make_step(
             session.graph,
             recipe.optimiser,
             reward=reward,
             num_facets=len(session.prepared.facets),
             seed=recipe.seed,
             dev_average=self._config.dev_average,
+            shardings=(placement.shardings(session.state), placement.everywhere),
         )
-        place = session.placement.batch
-        self._feed = Feed(session.sampler, place, recipe.optimiser.accumulate)
+        self._step = MeasuredStep(step)
+        self._feed = Feed(session.sampler, session.share.put, recipe.optimiser.accumulate)
+        put = placement.share(dev_rows(recipe)).put
         self._held = (
-            HeldBatch(session.dev_sampler, place, self._config.dev_hold) if session.dev_sampler else None
+            HeldBatch(session.dev_sampler, put, self._config.dev_hold) if session.dev_sampler else None
         )
         self._alignment = Alignment(session) if recipe.schedule.probes else None
         self._reward_cost = RewardCost(session, reward)
@@ -56,13 +62,15 @@ class Loop:
         """Train to the end; False if a signal stopped it, with everything saved."""
         self._feed.start()
         try:
+            self._validator.rehearse(self.session.state.params)
             while not self._finished():
-                self._interrupt.check()
+                self._agreement.at(self.tally.step)
                 self._advance()
                 if self.tally.step % self._config.log_every == 0:
                     self._log()
         except Interrupted:
-            self._save()
+            if self.tally.saved < self.tally.step:
+                self._save()
             return False
         finally:
             self._feed.close()
@@ -89,12 +97,12 @@ class Loop:
         with self._clock.spend("train"):
             pull = session.scheduler.pull()
             waiting = time.perf_counter()
-            batch, tokens = self._feed.take(pull.arm)
+            batch, filled = self._feed.take(pull.arm)
             tally.spent["input"] += time.perf_counter() - waiting
             dev, fresh = self._held.get(tally.step) if self._held else (None, False)
             session.state, values = self._step(session.state, batch, dev, fresh)
             tally.step += 1
-            self._window.add_batch(tokens, batch)
+            self._window.add_batch(filled.tokens, filled.room)
             self._reward_cost.show(batch, dev)
             tally.pending.append((tally.step, pull, values))
             while len(tally.pending) > self._lag:
@@ -111,6 +119,7 @@ class Loop:
         else:
             row = (pull.prob, metrics.loss, math.nan, math.nan, math.nan)
         log.pull(step, facet, row)
+        self._agreement.record(step, pull.arm, *row)
         self._window.add_metrics(metrics)
         if metrics.skipped_in_row >= self._config.max_skipped:
             raise UserError(
@@ -143,7 +152,7 @@ class Loop:
         """Dev loss and dev BLEU of every facet; remember the best."""
         tally = self.tally
         with self._clock.spend("validate"):
-            loss, bleu = self._validator(self.session.state.params, self._interrupt.check)
+            loss, bleu = self._validator(self.session.state.params, self._agreement.check)
         row = {"step": tally.step, "seconds": round(self._clock.seconds(), 3), "loss": loss, "bleu": bleu}
         best = tally.rank(bleu["average"], self._config.keep_best)
         tally.validated = tally.step
@@ -161,4 +170,4 @@ class Loop:
             tally.saved, tally.seconds = tally.step, self._clock.seconds()
             directory = session.directory / CHECKPOINTS
             checkpoint.save(directory, tally.step, session.state, session.host())
-            checkpoint.prune(directory, self._config.keep, {step for _, step in tally.best})
+            lead(lambda: checkpoint.prune(directory, self._config.keep, {step for _, step in tally.best}))

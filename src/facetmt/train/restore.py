@@ -29,6 +29,7 @@ class TrainedModel:
     graph: transformer.Graph
     params: transformer.Params
     steps: tuple[int, ...]  # of the checkpoints that the parameters come from
+    notes: tuple[str, ...]  # what is wrong with newer checkpoints
 
 
 def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:
@@ -40,16 +41,17 @@ def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:
     codec = open_codec(directory / VOCABULARY)
     sizes = vocabulary_sizes(codec.vocabulary)
     graph = transformer.graph_of(recipe.model, *sizes)
-    chosen = choose(directory / CHECKPOINTS, recipe.decode.average)
+    chosen, notes = choose(directory / CHECKPOINTS, recipe.decode.average)
+    check_vocabulary(chosen[0], codec, directory)
     like = abstract_state(recipe, sizes)
     params = chosen[0].arrays(like).params
     for other in chosen[1:]:
         params = jax.tree.map(jnp.add, params, other.arrays(like).params)
     params = jax.tree.map(lambda leaf: leaf / len(chosen), params) if len(chosen) > 1 else params
-    return TrainedModel(recipe, codec, graph, params, tuple(one.step for one in chosen))
+    return TrainedModel(recipe, codec, graph, params, tuple(one.step for one in chosen), tuple(notes))
 
 
-def choose(directory: Path, count: int) -> list[checkpoint.Checkpoint]:
+def choose(directory: Path, count: int) -> tuple[list[checkpoint.Checkpoint], list[str]]:
     """Whole checkpoints: the best by dev BLEU first, then, where validations lack, the newest."""
     newest, complaints = checkpoint.newest_whole(directory)
     if newest is None:
@@ -64,8 +66,22 @@ def choose(directory: Path, count: int) -> list[checkpoint.Checkpoint]:
             "train with a larger train.keep_best, or lower decode.average"
         )
     for one in ranked[:count]:
-        checkpoint.verify(one)
-    return ranked[:count]
+        try:
+            checkpoint.verify(one)
+        except checkpoint.DamagedCheckpoint as damage:
+            raise UserError(
+                f"{damage}; restore it from a copy, or delete {one.path} to use the next best checkpoint"
+            ) from None
+    return ranked[:count], complaints
+
+
+def check_vocabulary(saved: checkpoint.Checkpoint, codec: Codec, directory: Path) -> None:
+    """A vocabulary may be whole, and yet not the one whose ids the parameters are for."""
+    if saved.host()["fingerprint"]["vocabulary"] != codec.vocabulary.fingerprint:
+        raise UserError(
+            f"{directory / VOCABULARY} is not the vocabulary that the run was trained with; put back the folder of "
+            "the run, or of the prepared corpus that it came from"
+        )
 
 
 def abstract_state(recipe: Recipe, sizes: tuple[int, int | None]) -> Any:

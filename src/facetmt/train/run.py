@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from facetmt.data.prepare import Prepared, prepare
+from facetmt.data.prepare import Prepared, open_prepared, prepare
 from facetmt.recipe import Recipe
 from facetmt.train.display import Watcher, prepare_progress, watch
 from facetmt.train.interrupt import Interrupt
 from facetmt.train.loop import Loop
+from facetmt.train.processes import is_lead, lead
 from facetmt.train.session import Session, check_directory, open_session
 
 FACETS = "facets.json"  # name -> languages and sizes, for reports
@@ -31,14 +32,14 @@ def train(
     recipe: Recipe, directory: Path, *, resume: bool = False, watchers: Sequence[Watcher] = ()
 ) -> Outcome:
     """Train to the last step, or to a signal; `watchers` are told how it goes, besides the screen."""
-    check_directory(recipe, directory, resume)
-    with prepare_progress() as progress:
-        prepared = prepare(recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=progress)
+    lead(lambda: check_directory(recipe, directory, resume))
+    prepared = prepare_once(recipe)
     session = open_session(recipe, directory, prepared, resume)
-    write_facets(prepared, directory)
-    own = watch(directory, recipe.train.steps, session.tally.step, recipe.train.tensorboard)
+    lead(lambda: write_facets(prepared, directory))
+    done = session.tally.step
+    own = watch(directory, recipe.train.steps, done, recipe.train.tensorboard) if is_lead() else []
     try:
-        for note in session.notes:
+        for note in session.notes if own else ():
             own[0].say(note)
         with Interrupt() as interrupt:
             finished = Loop(session, [*own, *watchers], interrupt).run()
@@ -47,6 +48,18 @@ def train(
         for watcher in own:
             watcher.close()
     return outcome(session, finished)
+
+
+def prepare_once(recipe: Recipe) -> Prepared:
+    """The first process prepares what is not prepared yet; the others open what it made."""
+    made: list[Prepared] = []
+
+    def work() -> None:
+        with prepare_progress() as tell:
+            made.append(prepare(recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=tell))
+
+    lead(work)
+    return made[0] if made else open_prepared(Path(recipe.prepared))
 
 
 def outcome(session: Session, finished: bool) -> Outcome:

@@ -1,7 +1,7 @@
 """One jitted call a step: the update and the passes that its reward needs (paper, section 2)."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -75,8 +75,12 @@ def make_step(
     num_facets: int,
     seed: int,
     dev_average: DevAverage = "tokens",
+    shardings: tuple[Any, Any] | None = None,
 ) -> Step:
-    """The jitted step for a reward of `PASSES`; dropout at step t comes from fold_in(key(seed), t)."""
+    """The jitted step for a reward of `PASSES`; dropout at step t comes from fold_in(key(seed), t).
+
+    `shardings` say where its two results live; None leaves it to the compiler.
+    """
     measure = PASSES[reward]
 
     def train_loss(params: Params, batch: Batch, key: Array) -> tuple[Array, Array]:
@@ -116,7 +120,7 @@ def make_step(
         head = jnp.stack([scalar.astype(jnp.float32) for scalar in scalars])
         return new, jnp.concatenate([head, by_facet.loss, by_facet.tokens])
 
-    return jax.jit(step, donate_argnums=0)
+    return jax.jit(step, donate_argnums=0, out_shardings=shardings)
 
 
 def clip_scale(norm: Array, largest: float) -> Array:
@@ -160,6 +164,8 @@ def micro_keys(batch: Batch, key: Array) -> Array:
     return jax.random.split(key, batch.source.shape[0])
 
 
-def make_facet_loss(graph: Graph, num_facets: int) -> Callable[[Params, Batch], FacetLoss]:
+def make_facet_loss(
+    graph: Graph, num_facets: int, sharding: Any = None
+) -> Callable[[Params, Batch], FacetLoss]:
     """Jitted validation: `(params, batch) -> FacetLoss`, without dropout and smoothing."""
-    return jax.jit(lambda params, batch: facet_loss(graph, params, batch, num_facets))
+    return jax.jit(lambda params, batch: facet_loss(graph, params, batch, num_facets), out_shardings=sharding)

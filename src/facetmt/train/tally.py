@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from facetmt.bandit import Pull
+from facetmt.errors import UserError
 from facetmt.train.step import Metrics
 
 Pending = tuple[int, Pull, Any]  # step, pull, and its Metrics or the device array that will be
@@ -46,6 +47,12 @@ class Tally:
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Tally:
+        """As saved; a count that lacks must not begin again at 0 unnoticed."""
+        if differ := sorted({one.name for one in fields(cls)} ^ set(state)):
+            raise UserError(
+                f"the checkpoint's counts are not those of this version ({', '.join(differ)}); resume with the "
+                "version that saved it, or start a new run"
+            )
         pending = [
             (int(step), Pull(int(arm), float(prob)), Metrics(**metrics))
             for step, arm, prob, metrics in state["pending"]
@@ -82,11 +89,11 @@ class Window:
         self._filled = self._room = self._steps = 0
         self._last: Metrics | None = None
 
-    def add_batch(self, filled: int, batch: Any) -> None:
-        """`filled` tokens of the batch's room on both sides are not padding."""
+    def add_batch(self, tokens: int, room: int) -> None:
+        """`tokens` of the batch's room on both sides are not padding."""
         self._steps += 1
-        self._filled += filled
-        self._room += batch.source.size + batch.target.size
+        self._filled += tokens
+        self._room += room
 
     def add_metrics(self, metrics: Metrics) -> None:
         if metrics.finite:

@@ -24,21 +24,33 @@ class Validator:
 
     def __init__(self, session: Session) -> None:
         self._prepared, self._batch = session.prepared, session.recipe.batch
-        self._place = session.placement.batch
-        self._loss = make_facet_loss(session.graph, len(session.prepared.facets))
+        self._share, self._placement = session.share, session.placement
+        everywhere = session.placement.everywhere
+        self._loss = make_facet_loss(session.graph, len(session.prepared.facets), everywhere)
         decode = replace(session.recipe.decode, beam=session.recipe.train.validation_beam)
-        self._translator = Translator(session.graph, session.prepared.codec, decode)
+        self._translator = Translator(session.graph, session.prepared.codec, decode, session.placement)
 
     def __call__(self, params: Params, check: Callable[[], None]) -> tuple[Report, Report]:
         """(dev loss, dev BLEU), by facet and on average over facets."""
-        return self._losses(params, check), self._bleu(params, check)
+        return self._losses(params, check), self._bleu(self._placement.whole(params), check)
+
+    def rehearse(self, params: Params) -> None:
+        """Compile the largest search and take its memory, so that a lack of it shows before the first step."""
+        prepared = self._prepared
+        stores = zip(prepared.stores("dev"), prepared.dev_chosen, strict=True)
+        sizes = [
+            (int(store.lengths(chosen)[0].max()), len(chosen)) for store, chosen in stores if len(chosen)
+        ]
+        longest, most = map(max, zip(*sizes, strict=True))
+        self._translator.rehearse(self._placement.whole(params), longest, most)
 
     def _losses(self, params: Params, check: Callable[[], None]) -> Report:
         prepared = self._prepared
         total = np.zeros((2, len(prepared.facets)))
-        for batch in dev_batches(prepared.stores("dev"), prepared.dev_chosen, self._batch):
+        rows = self._share.rows
+        for batch in dev_batches(prepared.stores("dev"), prepared.dev_chosen, self._batch, rows):
             check()
-            total += np.asarray(self._loss(params, self._place(batch)), dtype=np.float64)
+            total += np.asarray(self._loss(params, self._share.put(batch)), dtype=np.float64)
         loss, tokens = total
         return self._report(loss / np.maximum(tokens, 1), tokens > 0)
 

@@ -1,4 +1,4 @@
-"""Beam search over any next-token function, jitted, with static shapes and an exact early exit."""
+"""Beam search over any next-token function, jitted, with static shapes and early exit."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,12 +8,14 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array
+from jax.typing import ArrayLike
 
 from facetmt.data.batch import BOS, EOS, PAD
 from facetmt.model.primitives import Ids
 from facetmt.model.transformer import Graph, Params, grow
 
 C = TypeVar("C")
+GROUP = 32  # values of which only the largest is looked at first
 
 # (tokens [B, K], cache, time, lineage [B, K, L]) -> (logits [B, K, V], cache). Slots of the cache are never
 # moved: what hypothesis k knows of position t <= time was written by slot lineage[b, k, t].
@@ -27,6 +29,7 @@ class Hypotheses(NamedTuple):
     length: Array  # [B, N] int32, with EOS
     log_probability: Array  # [B, N] float32: sum over the tokens, EOS included
     score: Array  # [B, N] float32: log_probability / ((5 + length)/6)^alpha
+    unsettled: Array  # [B] bool: the search was broken off before this sentence was decided
 
 
 class Beam(NamedTuple):
@@ -59,17 +62,21 @@ def beam_search(
     alpha: float,
     n_best: int = 1,
     forbidden: Ids | None = None,
+    spare: ArrayLike = 0,
+    exact: bool = True,
 ) -> Hypotheses:
     """The n best of a beam that narrows by each finished hypothesis; 1 is greedy search.
 
     `grow(cache, length)` gives the cache room for `length` positions. `limit` [B] is the longest output of
     each sentence, EOS included, at most `max_length`; its last token is EOS by force. `forbidden` [V] marks
-    ids that are never emitted; it does not renormalise the rest.
+    ids that are never emitted; it does not renormalise the rest. The search is broken off when no more than
+    `spare` sentences are unsettled. Unless `exact`, a sentence is settled when none of its live hypotheses is
+    ahead of the n best as it stands, rather than when none can ever be.
     """
     limit = jnp.clip(limit, 1, max_length)
 
     def alive(search: Beam) -> Array:
-        return jnp.any(search.totals > -jnp.inf)
+        return jnp.sum(unsettled(search)) > spare
 
     def run(search: Beam, cache: C, lengths: Sequence[int]) -> Beam:
         """All stages: most of the time is spent on reading the cache, so it is no longer than need be."""
@@ -80,7 +87,9 @@ def beam_search(
             logits, cache = next_token(search.tokens, cache, search.time, search.lineage[:, :, :length])
             ends = search.time + 1 >= limit
             totals, parent, token = best_extensions(search.totals, logits, ends, forbidden)
-            return stop_hopeless(advance(search, totals, parent, token), limit, alpha, n_best), cache
+            search = advance(search, totals, parent, token)
+            longest = limit if exact else jnp.minimum(search.time + 1, limit)
+            return stop_hopeless(search, longest, alpha, n_best), cache
 
         search, cache = jax.lax.while_loop(
             lambda carry: (carry[0].time < length) & alive(carry[0]), extend, (search, grow(cache, length))
@@ -91,6 +100,11 @@ def beam_search(
         return final
 
     return ranked(run(start(limit.shape[0], beam, max_length), cache, stages(max_length)), alpha, n_best)
+
+
+def unsettled(search: Beam) -> Array:
+    """[B] whether any hypothesis of the sentence lives."""
+    return jnp.any(search.totals > -jnp.inf, axis=1)
 
 
 def stages(longest: int) -> list[int]:
@@ -130,11 +144,27 @@ def best_extensions(
     sums = jax.nn.logsumexp(logits, axis=-1, keepdims=True)
     masked = jnp.where(allowed, logits, -jnp.inf)
     # the K best of each hypothesis hold the K best of all: two small selections rather than one large
-    best, token = jax.lax.top_k(masked, min(beam, vocabulary))  # [B, K, K]
+    best, token = largest(masked, min(beam, vocabulary))  # [B, K, K]
     candidates = (best - sums + totals[..., None]).reshape(sentences, -1)
     values, chosen = jax.lax.top_k(candidates, beam)
     token = jnp.take_along_axis(token.reshape(sentences, -1), chosen, axis=1)
     return values, chosen // best.shape[2], token
+
+
+def largest(values: Array, count: int) -> tuple[Array, Array]:
+    """As `lax.top_k`: the largest lie in the groups whose maxima are the largest, so few are sorted."""
+    size = values.shape[-1]
+    groups = -(-size // GROUP)
+    if groups <= count:
+        top: tuple[Array, Array] = jax.lax.top_k(values, count)
+        return top
+    room = [(0, 0)] * (values.ndim - 1) + [(0, groups * GROUP - size)]
+    grouped = jnp.pad(values, room, constant_values=-jnp.inf).reshape(*values.shape[:-1], groups, GROUP)
+    _, found = jax.lax.top_k(jnp.max(grouped, axis=-1), count)
+    found = jnp.sort(found, axis=-1)  # of equal values the first comes first, as in top_k
+    few = jnp.take_along_axis(grouped, found[..., None], axis=-2)  # [..., count, GROUP]
+    best, place = jax.lax.top_k(few.reshape(*values.shape[:-1], count * GROUP), count)
+    return best, jnp.take_along_axis(found, place // GROUP, axis=-1) * GROUP + place % GROUP
 
 
 def advance(search: Beam, totals: Array, parent: Array, token: Array) -> Beam:
@@ -163,11 +193,11 @@ def advance(search: Beam, totals: Array, parent: Array, token: Array) -> Beam:
     )
 
 
-def stop_hopeless(search: Beam, limit: Array, alpha: float, n_best: int) -> Beam:
-    """Give up a sentence when no live hypothesis can still enter its n best: Σ log p only falls."""
+def stop_hopeless(search: Beam, longest: Array, alpha: float, n_best: int) -> Beam:
+    """Give up a sentence when no live hypothesis enters its n best by the `longest` length: Σ log p only falls."""
     score = search.finished / length_penalty(search.finished_length, alpha)
     worst_wanted = jax.lax.top_k(score, n_best)[0][:, -1]
-    bound = jnp.max(search.totals, axis=1) / length_penalty(limit, alpha)
+    bound = jnp.max(search.totals, axis=1) / length_penalty(longest, alpha)
     hopeless = worst_wanted >= bound
     return search._replace(totals=jnp.where(hopeless[:, None], -jnp.inf, search.totals))
 
@@ -181,10 +211,11 @@ def ranked(search: Beam, alpha: float, n_best: int) -> Hypotheses:
         length=jnp.take_along_axis(search.finished_length, order, axis=1),
         log_probability=jnp.take_along_axis(search.finished, order, axis=1),
         score=score,
+        unsettled=unsettled(search),
     )
 
 
-@partial(jax.jit, static_argnames=("graph", "beam", "max_length", "alpha", "n_best"))
+@partial(jax.jit, static_argnames=("graph", "beam", "max_length", "alpha", "n_best", "exact"))
 def translate(
     graph: Graph,
     params: Params,
@@ -196,6 +227,8 @@ def translate(
     alpha: float,
     n_best: int = 1,
     forbidden: Ids | None = None,
+    spare: ArrayLike = 0,
+    exact: bool = True,
 ) -> Hypotheses:
     """Translate source ids [B, S] (tags, words, EOS, then PAD), one sentence a row."""
     model = nnx.merge(graph, params)
@@ -213,4 +246,6 @@ def translate(
         alpha=alpha,
         n_best=n_best,
         forbidden=forbidden,
+        spare=spare,
+        exact=exact,
     )

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
+from facetmt.data.names import fault
+
 
 @dataclass(frozen=True)
 class DecodeConfig:
@@ -14,6 +16,7 @@ class DecodeConfig:
 
     beam: int = 5  # hypotheses kept; 1 is greedy
     length_penalty: float = 0.6  # α of ((5 + length)/6)^α, by which a log-probability is divided
+    exact: bool = False  # go on while an unfinished hypothesis could still win, not only while one is ahead
     max_length: int = 256  # longest output in tokens
     max_source: int = (
         256  # longest input in tokens; a longer line is cut at sentence ends and put together again
@@ -55,6 +58,9 @@ class EvaluateConfig:
     tag: str | None = None  # facet tag to force on every source, where facet tags are in use
 
     def __post_init__(self) -> None:
+        for name in self.sets:
+            if reason := fault(name):  # its translations are written to a file of that name
+                raise ValueError(f"{name!r} cannot name a test set {reason}; rename it in sets.")
         for name, (least, below) in self.size_groups.items():
             if least < 0 or (below is not None and below <= least):
                 raise ValueError(

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import BinaryIO, TextIO
 
 from facetmt.data.codec import Codec
+from facetmt.data.lines import looks_like_utf16
 from facetmt.errors import UserError
 from facetmt.translate.translate import Hypothesis
 
@@ -31,14 +32,19 @@ def cell(hypothesis: Hypothesis, scores: bool) -> str:
 
 
 def read_lines(source: BinaryIO, errors: str) -> Iterator[str]:
-    """Lines split at \\n alone; invalid UTF-8 is an error that names the line, or replaced."""
+    """Lines split at \\n alone; what is not UTF-8 is an error that names the place, or replaced."""
     for number, raw in enumerate(source, start=1):
+        if number == 1 and errors == "strict" and looks_like_utf16(raw):
+            raise UserError(
+                "standard input, line 1, byte 0: this looks like UTF-16 or UTF-32; convert it to UTF-8, or go on with "
+                "--errors replace"
+            )
         try:
             text = raw.decode("utf-8", errors)
         except UnicodeDecodeError as error:
             raise UserError(
-                f"standard input, line {number}, byte {error.start + 1} is not UTF-8; convert the text, or go on "
-                "with --errors replace"
+                f"standard input, line {number}, byte {error.start}: not valid UTF-8 ({error.reason}); convert the "
+                "text, or go on with --errors replace"
             ) from None
         yield text.removesuffix("\n").removesuffix("\r")
 

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+import jax
 import numpy as np
+from numpy.typing import NDArray
 
 from facetmt.data.batch import EOS, PAD
+from facetmt.data.clean import portions
 from facetmt.data.codec import Codec
 from facetmt.model.transformer import Graph, Params
 from facetmt.translate import beam
 from facetmt.translate.config import DecodeConfig
 
 SMALLEST = 16  # source lengths are padded to 16, 32, 64, ...: few shapes to compile, little padding
+FEWEST = 4  # sentences of a batch are padded to 4, 8, 16, ..., decode.batch
+CROWD = 32  # of so many sentences, the last eighth to be settled does not keep the others waiting
 SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
+
+
+class Found(NamedTuple):
+    """The N best of B sentences, on the host."""
+
+    ids: NDArray[np.int32]  # [B, N, L]
+    score: NDArray[np.float32]  # [B, N]
+    unsettled: NDArray[np.bool_]  # [B]: to be searched again
 
 
 class Hypothesis(NamedTuple):
@@ -25,11 +38,38 @@ class Hypothesis(NamedTuple):
     score: float
 
 
+class Spread(Protocol):
+    """How a batch is divided among devices."""
+
+    devices: int
+
+    def spread(self, array: NDArray[Any]) -> Any:
+        """Rows over the devices."""
+
+    def fetch(self, tree: Any) -> Any:
+        """And back to the host."""
+
+
+class OneDevice:
+    """Nothing to divide."""
+
+    devices = 1
+
+    def spread(self, array: NDArray[Any]) -> Any:
+        return array
+
+    def fetch(self, tree: Any) -> Any:
+        return jax.tree.map(np.asarray, tree)
+
+
 class Translator:
     """Translates with any parameters of one model, so that a validation need not build it anew."""
 
-    def __init__(self, graph: Graph, codec: Codec, decode: DecodeConfig) -> None:
+    def __init__(
+        self, graph: Graph, codec: Codec, decode: DecodeConfig, spread: Spread | None = None
+    ) -> None:
         self._graph, self._codec, self._decode = graph, codec, decode
+        self._spread = spread or OneDevice()
         self._forbidden = np.zeros(codec.vocabulary.target_size, bool)
         self._forbidden[codec.vocabulary.forbidden] = True
 
@@ -43,28 +83,31 @@ class Translator:
         check: Callable[[], None] = lambda: None,
     ) -> list[str]:
         """The best translation of each line; a blank line stays blank."""
-        return [best[0].text for best in self.n_best(params, lines, facet, tag=tag, check=check)]
+        return [best[0].text for best in self.n_best(params, lines, facet, 1, tag=tag, check=check)]
 
     def n_best(
         self,
         params: Params,
         lines: Sequence[str],
         facet: str,
+        count: int,
         *,
         tag: str | None = None,
         check: Callable[[], None] = lambda: None,
     ) -> list[list[Hypothesis]]:
-        """Up to `beam` hypotheses of each line, best first; a line that was cut in parts has one."""
+        """Up to `count` hypotheses of each line, best first; a line that was cut in parts has one."""
         parts = [self._parts(line, facet, tag) for line in lines]
         flat = [ids for line in parts for ids in line]
-        found = iter(self._hypotheses(params, flat, facet, check))
+        found = iter(self._hypotheses(params, flat, facet, count, check))
         answers = ([next(found) for _ in line] for line in parts)
         return [joined(answer) for answer in answers]
 
     def _parts(self, line: str, facet: str, tag: str | None) -> list[list[int]]:
         """Source ids of a line; one that is longer than any training pair is cut at sentence ends, then words."""
         limit = self._decode.max_source
-        pieces = [line] if line.strip() else []
+        pieces = [
+            part for part in portions(line) if part.strip()
+        ]  # cleaning a very long text would take ages
         for pattern in (SENTENCE_END, re.compile(r"\s+")):
             encoded = self._codec.encode_source(pieces, facet, tag)
             if all(len(ids) <= limit for ids in encoded):
@@ -94,47 +137,70 @@ class Translator:
             yield run
 
     def _hypotheses(
-        self, params: Params, sources: Sequence[Sequence[int]], facet: str, check: Callable[[], None]
+        self,
+        params: Params,
+        sources: Sequence[Sequence[int]],
+        facet: str,
+        count: int,
+        check: Callable[[], None],
     ) -> list[list[Hypothesis]]:
-        """Search in batches of one static shape each, longest first; answers in the order of the sources."""
+        """Search in batches, longest first; the few that take long in each are searched again, together."""
         answers: list[list[Hypothesis]] = [[] for _ in sources]
-        order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
-        for chosen in batches(order, [len(ids) for ids in sources], self._decode.batch):
-            check()
-            width = padded_length(max(len(sources[index]) for index in chosen))
-            ids, scores = self._search(params, [sources[index] for index in chosen], width)
-            texts = self._codec.decode(ids[: len(chosen)].reshape(-1, ids.shape[-1]).tolist(), facet)
-            for row, index in enumerate(chosen):
-                first = row * ids.shape[1]
-                answers[index] = [
-                    Hypothesis(text, float(score))
-                    for text, score in zip(texts[first : first + ids.shape[1]], scores[row], strict=True)
-                    if np.isfinite(score)
-                ]
+        waiting = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+        while waiting:
+            late: list[int] = []
+            for first in range(0, len(waiting), self._decode.batch):
+                check()
+                chosen = waiting[first : first + self._decode.batch]
+                found = self._search(params, [sources[index] for index in chosen], count)
+                ids = found.ids[: len(chosen)].reshape(-1, found.ids.shape[-1])
+                texts = self._codec.decode(ids.tolist(), facet)
+                for row, index in enumerate(chosen):
+                    lines = texts[row * count : (row + 1) * count]
+                    answers[index] = [
+                        Hypothesis(text, float(score))
+                        for text, score in zip(lines, found.score[row], strict=True)
+                        if np.isfinite(score)
+                    ]
+                late += [chosen[row] for row in np.flatnonzero(found.unsettled[: len(chosen)])]
+            waiting = late
         return answers
 
-    def _search(
-        self, params: Params, sources: Sequence[Sequence[int]], width: int
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Ids [B, N, L] and scores [B, N] of one batch; rows without a sentence end at once."""
-        decode = self._decode
-        rows = np.full((decode.batch, width), PAD, np.int32)
-        limit = np.ones(decode.batch, np.int32)
+    def rehearse(self, params: Params, length: int, sentences: int) -> None:
+        """Compile and run the search for so many sentences of that source length, on nothing."""
+        self._run(params, [], length, min(sentences, self._decode.batch), 1)
+
+    def _search(self, params: Params, sources: Sequence[Sequence[int]], count: int) -> Found:
+        """The `count` best of one batch."""
+        return self._run(params, sources, max(map(len, sources)), len(sources), count)
+
+    def _run(
+        self, params: Params, sources: Sequence[Sequence[int]], length: int, sentences: int, count: int
+    ) -> Found:
+        """Search in one of few shapes; rows without a sentence end at once."""
+        decode, devices = self._decode, self._spread.devices
+        width = padded(min(length, decode.max_source), SMALLEST)
+        batch = min(decode.batch, padded(sentences, FEWEST))
+        batch = -(-batch // devices) * devices
+        rows = np.full((batch, width), PAD, np.int32)
+        limit = np.ones(batch, np.int32)
         for row, ids in enumerate(sources):
             rows[row, : len(ids)] = ids
             limit[row] = min(decode.max_length, longest_output(len(ids)))
         found = beam.translate(
             self._graph,
             params,
-            rows,
-            limit,
+            self._spread.spread(rows),
+            self._spread.spread(limit),
             beam=decode.beam,
             max_length=min(decode.max_length, longest_output(width)),
             alpha=decode.length_penalty,
-            n_best=decode.beam,
+            n_best=count,
             forbidden=self._forbidden,
+            spare=len(sources) // 8 if len(sources) >= CROWD else 0,
+            exact=decode.exact,
         )
-        return np.asarray(found.ids), np.asarray(found.score)
+        return Found(*self._spread.fetch((found.ids, found.score, found.unsettled)))
 
 
 def longest_output(length: int) -> int:
@@ -142,23 +208,9 @@ def longest_output(length: int) -> int:
     return 2 * length + 8
 
 
-def padded_length(length: int) -> int:
-    """The next of 16, 32, 64, ..."""
-    return max(SMALLEST, 1 << (length - 1).bit_length())
-
-
-def batches(order: Sequence[int], lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Runs of at most `size` indices whose padded lengths agree."""
-    batch: list[int] = []
-    for index in order:
-        if batch and (
-            len(batch) == size or padded_length(lengths[index]) != padded_length(lengths[batch[0]])
-        ):
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+def padded(length: int, least: int) -> int:
+    """The next of least, 2·least, 4·least, ...; `least` is a power of two."""
+    return max(least, 1 << (length - 1).bit_length())
 
 
 def joined(parts: Sequence[list[Hypothesis]]) -> list[Hypothesis]:

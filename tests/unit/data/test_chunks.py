@@ -28,12 +28,6 @@ def report(facet):
     )
 
 
-def test_unequal_line_counts_name_both_files_and_counts(facet):
-    made = facet(["a", "b", "c"], ["A", "B"])
-    with pytest.raises(UserError, match=r"t\.de has 3, .*t\.en has 2"):
-        pairs(made)
-
-
 def test_labels_and_keep_select_lines_and_keep_their_numbers(tmp_path, facet, write_lines):
     labels = write_lines(tmp_path / "t.facet", ["x", "y", "x ", "x", "y"])
     keep = write_lines(tmp_path / "t.keep", ["1", "1", "0", "1", "1"])
@@ -59,17 +53,6 @@ def test_tsv_takes_its_columns_and_no_quotes(tmp_path, write_lines):
     assert pairs(made) == [('"a', 'A"', 1), ("c", "C", 3)]
     labelled = Facet("it", "de", "en", {"train": Files(path, path, (1, 2), labels=3, label="y")})
     assert pairs(labelled) == []
-
-
-def test_a_tab_in_a_text_is_an_error_with_its_line(tmp_path, write_lines):
-    path = write_lines(tmp_path / "t.tsv", ["a\tA", "b\tB\tagain"])
-    made = Facet("it", "de", "en", {"train": Files(path, path, columns=(0, 1))})
-    with pytest.raises(UserError, match=r"t\.tsv, line 2: 3 columns instead of 2"):
-        pairs(made)
-    path = write_lines(tmp_path / "u.tsv", ["a"])
-    made = Facet("it", "de", "en", {"train": Files(path, path, columns=(0, 1))})
-    with pytest.raises(UserError, match=r"u\.tsv, line 1: 1 columns instead of 2"):
-        pairs(made)
 
 
 def test_missing_marks_and_header_are_left_out(tmp_path, write_lines):

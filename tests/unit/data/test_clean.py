@@ -7,21 +7,6 @@ from hypothesis import strategies as st
 from facetmt.data.clean import MOSES_LIMIT, CleanConfig, Cleaner, plain, train_truecaser
 
 
-@pytest.mark.parametrize(
-    ("odd", "clean"),
-    [
-        ("\x00", " "), ("\t", " "), ("\r", " "), ("\x0b", " "), ("\x0c", " "), ("\x1c", " "), ("\x85", " "),
-        ("\u2028", " "), ("\u2029", " "),
-        ("\ufeff", ""), ("\u200b", ""), ("\u2060", ""), ("\xad", ""),
-        ("\u200e", ""), ("\u200f", ""), ("\u061c", ""), ("\u202e", ""), ("\u2066", ""), ("\u2069", ""),
-        ("\u200c", "\u200c"), ("\u200d", "\u200d"), ("\xa0", "\xa0"), ("\ufffd", "\ufffd"), ("😀", "😀"),
-        ("👩\u200d🚀", "👩\u200d🚀"), ("\ue000", "\ue000"), ("<2de>", "<2de>"),
-    ],
-)  # fmt: skip
-def test_the_policy_on_odd_characters(odd, clean):
-    assert plain(f"ab{odd}cd") == f"ab{clean}cd"
-
-
 @given(st.text())
 def test_plain_text_is_plain_already(text):
     once = plain(text)

@@ -1,3 +1,6 @@
+import json
+import re
+
 import pytest
 
 from facetmt.data.batch import EOS
@@ -63,4 +66,34 @@ def test_faults_are_named(codec, tmp_path):
         open_codec(tmp_path)
     (tmp_path / "codec.json").write_text("{}")
     with pytest.raises(UserError, match=r"codec\.json is missing or damaged"):
+        open_codec(tmp_path)
+
+
+def test_the_facets_own_tag_or_a_forced_one(codec):
+    language, it, law = (codec.vocabulary.tag(name) for name in ("<2en>", "<facet:it>", "<facet:law>"))
+    line = ["Das Haus ist gross."]
+    own, forced = codec.encode_source(line, "it"), codec.encode_source(line, "it", tag="law")
+    assert own[0][:2] == [language, it] and forced[0][:2] == [language, law]
+    assert own[0][2:] == forced[0][2:]  # the text and the language are the facet's own
+    with pytest.raises(UserError, match="no facet news"):
+        codec.prefix("it", tag="news")
+    untagged = Codec(codec.vocabulary, codec.cleaner, FACETS, TagConfig(target_language=True))
+    with pytest.raises(UserError, match="trained without facet tags"):
+        untagged.prefix("it", tag="law")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"facets": [["../../x", "de", "en"]]}, "'../../x' cannot name a facet"),
+        ({"facets": [[["it"], "de", "en"]]}, "cannot name a facet because it is no text"),
+        ({"facets": [["it", "../de", "en"]]}, "'../de' cannot name a language"),
+        ({"truecase": {"x/../../y": "0"}}, "'x/../../y' cannot name a language"),
+        ({"facets": 3}, "missing or damaged"),
+    ],
+)
+def test_names_from_a_file_cannot_lead_out_of_the_folder(codec, tmp_path, change, expected):
+    about = json.loads((tmp_path / "codec.json").read_text("utf-8"))
+    (tmp_path / "codec.json").write_text(json.dumps({**about, **change}), "utf-8")
+    with pytest.raises(UserError, match=re.escape(expected)):
         open_codec(tmp_path)

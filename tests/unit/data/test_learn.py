@@ -6,7 +6,7 @@ from facetmt.data.chunks import Files
 from facetmt.data.clean import CleanConfig
 from facetmt.data.codec import open_codec
 from facetmt.data.corpus import DataConfig, Facet, TagConfig
-from facetmt.data.learn import learn_codec, sample_jobs, sample_text, shares
+from facetmt.data.learn import LINE, learn_codec, sample_jobs, sample_text, shares, shuffled
 from facetmt.data.vocab import VocabConfig
 from facetmt.data.workers import Workers
 
@@ -49,6 +49,19 @@ def test_a_small_facet_is_repeated_evenly_and_a_large_one_thinned(facet):
 def test_blank_lines_are_not_learned_from(facet):
     made = facet("it", ["one", " ", "two", b"x" * 100_000])
     assert sampled(made, DataConfig(root="."), 4, 8) == {"one": 2, "two": 2}
+
+
+def test_no_passage_occurs_twice_once_the_words_are_shuffled():
+    file = [f"word{i} {i * i}" for i in range(500)]
+    text = [*file, *file, *(["small"] * 50), "x" * 30_000]  # two directions of a pair, an upsampled facet
+    lines = list(shuffled(text))
+    assert lines == list(shuffled(text))
+    words = " ".join(lines).split(" ")
+    assert Counter(words) == Counter(" ".join(text).split(" "))
+    passages = Counter(zip(*(words[start:] for start in range(6)), strict=False))
+    assert max(passages.values()) == 1
+    assert all(len(line) < 30_000 + LINE for line in lines) and len(lines) > 50
+    assert list(shuffled([])) == []
 
 
 LINES = [

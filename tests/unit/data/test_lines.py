@@ -8,8 +8,6 @@ from facetmt.data import lines
 from facetmt.data.lines import MAX_LINE, count_lines, decode, read_lines
 from facetmt.errors import UserError
 
-ODD = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r", "\x00", "\t"]
-
 
 def read(path, data):
     path.write_bytes(data)
@@ -26,12 +24,6 @@ def test_lines_come_back_however_odd_their_characters(tmp_path_factory, texts):
         expected[0] = expected[0].removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r")
     if sum(map(len, expected)) > 4 * sum(text.count("\x00") for text in texts):  # else it is taken for UTF-16
         assert read(path, "".join(f"{text}\n" for text in texts).encode()) == expected
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_only_the_newline_ends_a_line(tmp_path, odd):
-    data = f"one{odd}two\nthree and more\n".encode()
-    assert read(tmp_path / "f", data) == [f"one{odd}two".encode(), b"three and more"]
 
 
 def test_missing_final_newline_crlf_bom_and_empty_files(tmp_path):
@@ -57,12 +49,6 @@ def test_missing_files_and_folders_are_named(tmp_path):
         list(read_lines(tmp_path / "nowhere"))
     with pytest.raises(UserError, match="cannot read"):
         list(read_lines(tmp_path))
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_utf16_and_utf32_are_refused_with_or_without_bom(tmp_path, encoding):
-    with pytest.raises(UserError, match=r"line 1, byte 0.*convert it to UTF-8"):
-        read(tmp_path / "f", "Das ist ein Satz.\n".encode(encoding))
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 18])

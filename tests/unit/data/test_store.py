@@ -133,3 +133,59 @@ def test_write_atomic_keeps_the_old_content_on_failure(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         write_atomic(path, b"new")
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"dtype": "object"},
+        {"dtype": "V9223372036854775807"},
+        {"dtype": ["uint16"]},
+        {"dtype": "uint8"},
+        {"pairs": -1},
+        {"pairs": 10**30},
+        {"pairs": 3.0},
+        {"pairs": True},
+        {"source_tokens": 10**15, "target_tokens": 13 - 10**15},
+        {"longest_source": "3"},
+        {"sha256": None},
+        {"name": ["it"]},
+    ],
+    ids=str,
+)
+def test_a_hostile_header_is_refused_before_anything_is_mapped(tmp_path, field):
+    path = write(tmp_path / "s").path
+    header = json.loads((path / "header.json").read_text())
+    assert header["source_tokens"] + header["target_tokens"] == 13
+    (path / "header.json").write_text(json.dumps({**header, **field}))
+    with pytest.raises(UserError, match=r"header\.json is damaged|bytes instead of"):
+        open_store(path)
+
+
+def test_headers_that_are_no_header_are_refused(tmp_path):
+    path = write(tmp_path / "s").path
+    for text in ("[" * 100_000, "[1]", '{"version": 1}', "9" * 5_000):
+        (path / "header.json").write_text(text)
+        with pytest.raises(UserError, match="prepare again"):
+            open_store(path)
+
+
+@pytest.mark.parametrize("value", [-1, 12, 1 << 62], ids=["negative", "backwards", "far ahead"])
+def test_hostile_offsets_neither_read_elsewhere_nor_ask_for_memory(tmp_path, value):
+    path = write(tmp_path / "s").path
+    with open(path / "offsets.bin", "r+b") as file:
+        file.seek(8 * 2)  # where the second pair begins
+        file.write(np.int64(value).tobytes())
+    store = open_store(path)
+    for read in (store.lengths, store.tokens):
+        with pytest.raises(UserError, match=r"offsets\.bin is damaged"):
+            read(np.array([0, 1]))
+    assert store.pair(2) == PAIRS[2]
+
+
+def test_a_link_in_a_store_is_refused(tmp_path):
+    path = write(tmp_path / "s").path
+    (path / "ids.bin").rename(tmp_path / "elsewhere")
+    (path / "ids.bin").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="symbolic link"):
+        open_store(path)

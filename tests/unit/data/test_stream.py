@@ -120,6 +120,20 @@ def test_mixed_pairs_keep_their_facet_and_their_tokens(make_store, drawn):
     assert {facet for facet, _ in seen} == {0, 1, 2} and len(seen) == 95
 
 
+@pytest.mark.parametrize("sentences", [None, 1, 9])
+@pytest.mark.parametrize(("rows", "parts"), [(1, 2), (3, 4), (70, 2)])
+def test_processes_that_read_their_rows_read_the_whole_batch(make_store, rows, parts, sentences):
+    stores = [make_store("a", 30), make_store("b", 25)]
+    config = BatchConfig(rows * parts, 40, sentences=sentences)
+    pairs = PairSet(stores, range(2))
+    shares = [Stream(pairs, config, 7, slice(n * rows, (n + 1) * rows)) for n in range(parts)]
+    whole, cursor = Stream(pairs, config, 7).draw(Cursor(11, (3,)))
+    drawn = [share.draw(Cursor(11, (3,))) for share in shares]
+    assert {after for _, after in drawn} == {cursor}
+    for name, field in zip(whole._fields, whole, strict=True):
+        assert np.array_equal(np.concatenate([getattr(batch, name) for batch, _ in drawn]), field)
+
+
 def test_dev_batches_cover_the_chosen_pairs_once_with_the_last_batch_padded(make_store, drawn):
     stores = [make_store("a", 40), make_store("b", 0), make_store("c", 40)]
     chosen = [np.array([1, 5, 7, 30]), np.zeros(0, np.int64), np.array([0, 2, 3, 39])]

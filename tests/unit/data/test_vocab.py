@@ -1,8 +1,6 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from facetmt.data.batch import BOS, EOS, PAD, UNK
 from facetmt.data.vocab import VocabConfig, Vocabulary, load_vocabulary, save_vocabulary, train_model
@@ -71,16 +69,6 @@ def test_symbols_in_the_training_text_are_learned_as_text():
         assert vocabulary.decode(vocabulary.encode([f"the {symbol} dog"])) == [f"the {symbol} dog"]
 
 
-@given(st.text())
-def test_no_text_at_all_gives_a_reserved_id(text):
-    vocabulary = _SMALL
-    ids = vocabulary.encode([text.encode("utf-8", "ignore").decode()])[0]
-    assert all(index == UNK or index >= 6 for index in ids)
-
-
-_SMALL = Vocabulary([train_model(TEXT, VocabConfig(kind="bpe", size=40, coverage=1.0))], TAGS)
-
-
 def test_bytes_spell_what_has_no_piece():
     vocabulary = Vocabulary([train_model(TEXT + GERMAN, VocabConfig("bpe", 330, byte_fallback=True))], TAGS)
     assert vocabulary.decode(vocabulary.encode(["dog 😀"])) == ["dog 😀"]
@@ -131,6 +119,14 @@ def test_a_size_that_the_text_does_not_support_names_the_largest(kind):
         train_model(TEXT, VocabConfig(kind=kind))
     largest = int(str(error.value).split("supports ")[1].split()[0])
     assert len(Vocabulary([train_model(TEXT, VocabConfig(kind=kind, size=largest))], []).pieces()) == largest
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_a_size_that_need_not_be_exact_is_as_large_as_the_text_supports(kind):
+    pieces = Vocabulary([train_model(TEXT, VocabConfig(kind=kind, exact=False))], []).pieces()
+    with pytest.raises(UserError, match=r"text supports (\d+) pieces at most") as error:
+        train_model(TEXT, VocabConfig(kind=kind))
+    assert f" {len(pieces)} pieces" in str(error.value)
 
 
 def test_other_faults_say_what_to_do():

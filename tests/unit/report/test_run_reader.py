@@ -80,3 +80,13 @@ def test_half_a_json_file_is_a_users_error(tmp_path):
     (tmp_path / "scores.json").write_text('{"average":', encoding="utf-8")
     with pytest.raises(UserError, match=r"scores\.json, line 1 is damaged"):
         _ = Run(tmp_path).scores
+
+
+@pytest.mark.parametrize("facet", ["../secret", "/etc/passwd", "a/../../secret", "..\\secret"])
+def test_a_facet_of_a_log_cannot_lead_out_of_the_run(tmp_path, facet):
+    run = small_run(tmp_path / "run")
+    (run.directory / "translations").mkdir()
+    (tmp_path / "run" / "secret.jsonl").write_text('{"source": "x"}\n', encoding="utf-8")
+    for read in (run.translations, lambda name: run.few_translations(name, 3)):
+        with pytest.raises(UserError, match="could lead out of it: refused"):
+            read(facet)

@@ -43,13 +43,15 @@ def test_the_page_and_nothing_else_on_loopback_only(server):
     assert server.server_address[0] == LOOPBACK
     status, headers, body = ask(server)
     assert status == 200 and b"facetmt" in body and headers["Content-Type"].startswith("text/html")
-    for path in ("/recipe.yaml", "/../etc/passwd", "/?x", "/favicon.ico"):
+    outside = ("/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/..\\recipe.yaml", "/./", "*")
+    for path in (*outside, "/recipe.yaml", "/?x", "/favicon.ico", "http://evil.example/"):
         assert ask(server, path)[0] == 404
     assert ask(server, method="POST")[0] == 501
 
 
 def test_a_name_that_was_rebound_to_this_machine_gets_nothing(server):
-    assert ask(server, Host="evil.example")[0] == 404
+    for name in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "", "[::1]"):
+        assert ask(server, Host=name)[0] == 404
     assert ask(server, Host=f"localhost:{server.server_address[1]}")[0] == 200
 
 

@@ -51,11 +51,11 @@ def test_a_new_feed_goes_on_where_the_sampler_stands():
 def test_micro_batches_are_stacked_and_their_tokens_counted():
     feed = Feed(Counting(), lambda batch: batch, accumulate=3)
     feed.start()
-    batch, tokens = feed.take(1)
+    batch, filled = feed.take(1)
     feed.close()
     assert batch.source.shape == (3, 2, 3)
     assert batch.source[:, 0, 0].tolist() == [100, 101, 102]
-    assert tokens == 3 * 12
+    assert filled == (3 * 12, batch.source.size + batch.target.size)
 
 
 def test_a_dev_batch_is_held_and_survives_a_restart():

@@ -15,7 +15,7 @@ from facetmt.data.batch import BOS, EOS, PAD
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import create
 from facetmt.translate import beam
-from facetmt.translate.beam import beam_search, length_penalty, stages, translate
+from facetmt.translate.beam import beam_search, largest, length_penalty, stages, translate
 
 VOCABULARY, LENGTH = 6, 4  # ids 4 and 5 are words
 FORBIDDEN = np.array([True, True, True, False, False, False])
@@ -42,8 +42,8 @@ def longer(cache, length):
     return jnp.pad(cache, ((0, 0), (0, length - cache.shape[1]), (0, 0)))
 
 
-@partial(jax.jit, static_argnames=("beam", "alpha", "n_best"))
-def search(tables, limit, beam, alpha, n_best):
+@partial(jax.jit, static_argnames=("beam", "alpha", "n_best", "exact"))
+def search(tables, limit, beam, alpha, n_best, spare=0, exact=True):
     return beam_search(
         toy(tables),
         jnp.zeros((tables.shape[0], 0, beam), jnp.int32),
@@ -54,6 +54,8 @@ def search(tables, limit, beam, alpha, n_best):
         alpha=alpha,
         n_best=n_best,
         forbidden=jnp.asarray(FORBIDDEN),
+        spare=spare,
+        exact=exact,
     )
 
 
@@ -262,3 +264,39 @@ def test_a_sentence_translates_the_same_in_any_company_and_padding():
     alone = translate(MODEL.graph, SHARP, SOURCE[:1, :4], np.full(1, 6), **settings)
     assert words(together, 0, 0) == words(alone, 0, 0)
     assert float(together.score[0, 0]) == pytest.approx(float(alone.score[0, 0]), rel=1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("size", [3, 31, 200, 257])
+def test_the_largest_are_those_of_top_k_with_ties_in_the_same_order(size, count):
+    if count > size:
+        count = size
+    values = np.random.default_rng(size).integers(-9, 9, (4, 3, size)).astype(np.float32)
+    values[0, 0] = -np.inf
+    for found, expected in zip(
+        largest(jnp.asarray(values), count), jax.lax.top_k(values, count), strict=True
+    ):
+        assert np.array_equal(found[1:], expected[1:])
+        assert found.dtype == expected.dtype
+
+
+@given(tables=tables, limit=limits)
+@settings(max_examples=20)
+def test_a_search_that_was_broken_off_says_which_sentences_are_unsettled(tables, limit):
+    whole = search(tables, limit, beam=3, alpha=0.6, n_best=1)
+    part = search(tables, limit, beam=3, alpha=0.6, n_best=1, spare=1)
+    assert not np.asarray(whole.unsettled).any() and np.asarray(part.unsettled).sum() <= 1
+    for sentence in np.flatnonzero(~np.asarray(part.unsettled)):
+        assert words(part, sentence, 0) == words(whole, sentence, 0)
+
+
+def test_a_sentence_is_settled_sooner_if_none_of_its_hypotheses_is_ahead():
+    # to end at once is likelier than to go on, but then each further word is free and the score rises
+    table = np.full((1, LENGTH, VOCABULARY, VOCABULARY), -30.0, np.float32)
+    table[0, 0, :, EOS], table[0, 0, :, 4] = np.log(0.55), np.log(0.45)
+    table[0, 1:, :, 4] = 0.0
+    table[0, -1, :, EOS] = 100.0  # logits add up over the positions
+    limit = np.array([LENGTH])
+    patient = search(table, limit, beam=3, alpha=1.0, n_best=1)
+    hasty = search(table, limit, beam=3, alpha=1.0, n_best=1, exact=False)
+    assert len(words(patient, 0, 0)) == LENGTH and words(hasty, 0, 0) == [EOS]

@@ -70,3 +70,9 @@ def test_a_row_is_as_large_as_its_facet(root):
 def test_a_set_that_cannot_be_read_is_named(root, settings, expected):
     with pytest.raises(UserError, match=expected):
         list(scored_texts(PREPARED, config(**settings), root))
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", ".hidden", ""])
+def test_a_set_cannot_be_named_like_a_path(name):
+    with pytest.raises(ValueError, match="cannot name a test set"):
+        config(name=name)

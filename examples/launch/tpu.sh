@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# tpu.sh NAME ZONE RECIPE RUN: the same command on every host of a TPU pod; RUN is on a file system that all share.
+set -euo pipefail
+name=$1 zone=$2 recipe=$3 run=$4
+resume=""
+[ "${RESUME:-}" = 1 ] && resume=--resume
+gcloud compute tpus tpu-vm ssh "$name" --zone "$zone" --worker all \
+    --command "facetmt train '$recipe' --run '$run' --distributed $resume --set model.compute=bfloat16"

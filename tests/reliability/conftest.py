@@ -1,0 +1,114 @@
+"""Runs that nothing disturbed and the means to disturb others; a small corpus; the command's refusals."""
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from facetmt.data.corpus import DataConfig
+from facetmt.data.prepare import prepare
+from facetmt.data.vocab import VocabConfig
+
+_spec = importlib.util.spec_from_file_location("lives", Path(__file__).with_name("lives.py"))
+_lives = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_lives)
+
+
+@pytest.fixture(scope="session")
+def lives() -> ModuleType:
+    """The module lives: start, kill_once, finish, differences, ..."""
+    return _lives
+
+
+@pytest.fixture(scope="session")
+def undisturbed(project) -> Callable[[str], Path]:
+    """Name of a schedule -> a run of it from start to end, trained once."""
+
+    @cache
+    def train(schedule: str) -> Path:
+        run = project / f"undisturbed-{schedule}"
+        _lives.finish(project, run, _lives.SCHEDULES[schedule])
+        return run
+
+    return train
+
+
+@pytest.fixture
+def write_lines():
+    """Write lines (str or bytes) with LF ends."""
+
+    def write(path: Path, lines) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(
+            b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines)
+        )
+        return path
+
+    return write
+
+
+NOUNS = ["haus", "baum", "hund", "auto", "garten", "fluss", "berg", "fenster", "buch", "stadt"]
+VERBS = ["sieht", "findet", "kennt", "malt", "sucht", "braucht"]
+
+
+def sentences(count: int, shift: int = 0) -> tuple[list[str], list[str]]:
+    chosen = [(NOUNS[(i + shift) % 10], VERBS[i % 6], NOUNS[(i * 7 + 3) % 10], i) for i in range(count)]
+    german = [f"der {a} {verb} den {b} nummer {i}" for a, verb, b, i in chosen]
+    english = [f"the {a} {verb[::-1]} the {b} number {i}" for a, verb, b, i in chosen]
+    return german, english
+
+
+@pytest.fixture
+def corpus(tmp_path, write_lines):
+    """Two small facets in tmp_path/corpus; returns a function that writes one split of one facet."""
+
+    def write(name: str, split: str, count: int, shift: int = 0) -> None:
+        for language, lines in zip(("de", "en"), sentences(count, shift), strict=True):
+            write_lines(tmp_path / "corpus" / name / f"{split}.{language}", lines)
+
+    for name, count, shift in (("it", 60, 0), ("law", 20, 5)):
+        write(name, "train", count, shift)
+        write(name, "dev", 9 if name == "it" else 6, shift + 1)
+        write(name, "test", 4, shift + 2)
+    return write
+
+
+CONFIG = DataConfig(
+    root="corpus",
+    source="de",
+    target="en",
+    dev_pairs=7,
+    max_length=40,
+    vocab=VocabConfig("bpe", 120, coverage=1.0),
+)
+
+
+@pytest.fixture
+def prepare_corpus(tmp_path):
+    """Prepare tmp_path/corpus into tmp_path/out; settings of `data:` may be changed."""
+
+    def go(**changes):
+        return prepare(replace(CONFIG, **changes), tmp_path, tmp_path / "out")
+
+    return go
+
+
+@pytest.fixture
+def refusal(monkeypatch, capsys):
+    """What the command says to a mistake: one sentence on stderr, exit code 2, no traceback."""
+    from facetmt.cli import main
+
+    def run(*arguments: object) -> str:
+        monkeypatch.setattr("sys.argv", ["facetmt", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr().err
+        assert left.value.code == 2 and "Traceback" not in said
+        assert said.startswith("facetmt: ") and said.count("\n") == 1
+        return said
+
+    return run

@@ -1,0 +1,103 @@
+"""Many kills: `make soak`. Runs are killed at seeded random moments, resumed, and compared with undisturbed ones."""
+
+import argparse
+import importlib.util
+import os
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from itertools import cycle
+from pathlib import Path
+
+import lives
+
+KINDS = ("steps", "save", "any time", "steps", "save")
+KILLS_A_RUN = 10
+
+
+def write_project(folder: Path) -> None:
+    """The project of the tests."""
+    spec = importlib.util.spec_from_file_location("shared", Path(__file__).parents[1] / "conftest.py")
+    shared = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shared)
+    shared.write_project(folder)
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder / "compiled")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "0"
+
+
+def soak_run(project: Path, schedule: str, seed: int, kills: int, deadline: float) -> Counter[str]:
+    """One run of a schedule: kill it again and again, let it finish, compare it with its twin; the figures."""
+    settings = [*lives.SCHEDULES[schedule], f"seed={seed}"]
+    moments = random.Random(f"{schedule} {seed}")
+    run, twin = project / f"killed-{schedule}-{seed}", project / f"undisturbed-{schedule}-{seed}"
+    figures: Counter[str] = Counter()
+    kinds = cycle(KINDS)
+    while figures["kills"] < kills and time.monotonic() < deadline:
+        figures["resumes"] += run.exists()
+        end = lives.kill_once(lives.start(project, run, settings), run, moments, next(kinds))
+        if not end.killed:
+            assert "best dev BLEU" in end.said or lives.steps_logged(run) >= lives.STEPS, end.said
+            break
+        figures["kills"] += 1
+        figures["during a save"] += end.saving
+    figures["resumes"] += 1
+    lives.finish(project, run, settings)
+    lives.finish(project, twin, settings)
+    found = lives.differences(twin, run)
+    for name in found:
+        print(f"  DIFFERS: {run.name}: {name}", flush=True)
+    figures["comparisons"] += 1
+    figures["differences"] += len(found)
+    return figures
+
+
+def show(schedule: str, figures: Counter[str], seconds: float) -> None:
+    cells = (figures[name] for name in ("kills", "during a save", "resumes", "comparisons", "differences"))
+    print(
+        f"{schedule:<12}" + "".join(f"{cell:>15,}" for cell in cells) + f"{seconds / 60:>11.1f}", flush=True
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100, help="how many in all")
+    parser.add_argument("--minutes", type=float, default=40, help="no further kill after that")
+    asked = parser.parse_args()
+    begin = time.monotonic()
+    deadline = begin + 60 * asked.minutes
+    whole: Counter[str] = Counter()
+    print(
+        "".join(
+            (
+                "schedule    ",
+                *(
+                    f"{name:>15}"
+                    for name in ("kills", "during a save", "resumes", "comparisons", "differences")
+                ),
+                f"{'minutes':>11}",
+            )
+        )
+    )
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        project = Path(folder)
+        write_project(project)
+        for number, schedule in enumerate(cycle(lives.SCHEDULES)):
+            if whole["kills"] >= asked.kills or time.monotonic() > deadline:
+                break
+            start = time.monotonic()
+            kills = min(KILLS_A_RUN, asked.kills - whole["kills"])
+            seed = 1 + number // len(lives.SCHEDULES)
+            figures = soak_run(project, schedule, seed, kills, deadline)
+            show(schedule, figures, time.monotonic() - start)
+            whole += figures
+    show("all", whole, time.monotonic() - begin)
+    if whole["kills"] < asked.kills:
+        print(f"only {whole['kills']} of {asked.kills} kills in {asked.minutes:g} minutes: raise --minutes")
+    return int(whole["differences"] > 0 or whole["kills"] < asked.kills)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""Checkpoints that are partial, damaged, moved or meant to harm; archives that mean harm."""
+
+import io
+import os
+import shutil
+import stat
+import tarfile
+import zipfile
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from facetmt.data.unpack import unpack
+from facetmt.errors import UserError
+from facetmt.runlog import RunLog
+from facetmt.train import checkpoint
+
+ARRAYS = {"params": {"w": jnp.arange(2000, dtype=jnp.float32).reshape(40, 50) / 7}, "step": jnp.int32(3)}
+HOST = {"tally": {"step": 3}, "big": 2**100, "float": 0.1 + 0.2}
+
+
+def saved(directory, *steps):
+    return [checkpoint.save(directory, step, {**ARRAYS, "step": jnp.int32(step)}, HOST) for step in steps]
+
+
+def test_row_02_a_partial_save_is_ignored_and_the_one_before_is_used(tmp_path):
+    saved(tmp_path, 1, 20, 3)
+    shutil.copytree(tmp_path / "step-000000020", tmp_path / ".partial-000000030")
+    (tmp_path / ".partial-000000030" / "manifest.json").unlink()
+    newest, complaints = checkpoint.newest_whole(tmp_path)
+    assert newest is not None and newest.step == 20 and complaints == []
+    saved(tmp_path, 30)  # the next save of that step is not in its way
+    newest, complaints = checkpoint.newest_whole(tmp_path)
+    assert newest is not None and newest.step == 30 and complaints == []
+
+
+def test_row_03_a_save_that_fails_is_an_error_and_leaves_the_earlier_one(tmp_path, monkeypatch):
+    saved(tmp_path, 1)
+
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "flush_tree", full)
+    with pytest.raises(UserError) as caught:
+        saved(tmp_path, 2)
+    assert f"could not save the checkpoint of step 2 in {tmp_path}" in str(caught.value)
+    assert "No space left" in str(caught.value) and "make room" in str(caught.value)
+    newest, complaints = checkpoint.newest_whole(tmp_path)
+    assert newest is not None and newest.step == 1 and complaints == []
+
+
+def test_row_03_a_place_that_cannot_be_written_to_is_an_error(tmp_path):
+    (tmp_path / "checkpoints").write_text("a file where the folder should be", encoding="utf-8")
+    with pytest.raises(UserError, match="mend the permissions, then continue with --resume"):
+        saved(tmp_path / "checkpoints", 1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_row_03_logs_without_room_are_one_sentence(tmp_path):
+    (tmp_path / "pulls.csv").symlink_to("/dev/full")
+    log = RunLog(tmp_path, ["it"], fresh=True)
+    sentence = rf"cannot write the logs in {tmp_path} \(No space left on device\); make room"
+    with pytest.raises(UserError, match=sentence):
+        log.flush()
+    with pytest.raises(UserError, match=sentence):
+        log.close()
+    log.close()  # and nothing is left open
+
+
+def damaged(content: bytes, damage: str) -> bytes:
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+    return {"flip": flipped, "truncate": content[:-1], "empty": b""}[damage]
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "delete", "empty"])
+def test_row_04_any_damage_to_any_file_is_found_and_the_older_one_used(tmp_path, damage):
+    clean = tmp_path / "clean"
+    saved(clean, 1, 2)
+    names = [path.relative_to(clean) for path in (clean / "step-000000002").rglob("*") if path.is_file()]
+    assert len(names) > 4
+    for name in names:
+        directory = tmp_path / "broken"
+        shutil.rmtree(directory, ignore_errors=True)
+        shutil.copytree(clean, directory)
+        victim = directory / name
+        if damage == "delete":
+            victim.unlink()
+        else:
+            victim.write_bytes(damaged(victim.read_bytes(), damage))
+        newest, complaints = checkpoint.newest_whole(directory)
+        assert newest is not None and newest.step == 1, name
+        # a flipped bit in a hash looks like one in the file that it belongs to
+        named = str(victim) if victim.name != "manifest.json" else "manifest.json"
+        assert len(complaints) == 1 and named in complaints[0]
+
+
+def test_row_05_a_moved_checkpoint_still_loads(tmp_path):
+    saved(tmp_path / "here", 5)
+    shutil.move(tmp_path / "here", tmp_path / "there")
+    newest, _ = checkpoint.newest_whole(tmp_path / "there")
+    arrays = newest.arrays(ARRAYS)
+    assert int(arrays["step"]) == 5
+    assert np.asarray(arrays["params"]["w"]).tobytes() == np.asarray(ARRAYS["params"]["w"]).tobytes()
+
+
+@pytest.mark.parametrize("place", ["host.json", "arrays", "extra"])
+def test_row_27_a_symbolic_link_in_a_checkpoint_is_refused(tmp_path, place):
+    one, two = saved(tmp_path / "run", 1, 2)
+    secret = tmp_path / "secret"
+    secret.write_text("host file", encoding="utf-8")
+    link = two.path / place
+    if link.is_dir():
+        link.rename(tmp_path / "arrays")
+        secret = tmp_path / "arrays"
+    link.unlink(missing_ok=True)
+    link.symlink_to(secret)
+    with pytest.raises(checkpoint.DamagedCheckpoint, match=f"{link} is a symbolic link"):
+        checkpoint.verify(two)
+    assert checkpoint.newest_whole(tmp_path / "run")[0] == one
+
+
+KORAN = {"multi/koran/train.de": b"eins\nzwei\n", "multi/koran/train.en": b"one\ntwo\n"}
+EVIL_NAMES = ["../out", "a/../../out", "/out", "..\\out", "c:out", "a\\..\\out", "x" * 500]
+
+
+def zipped(content) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in content.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+def tarred(content, extra=()) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in content.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text))
+        for info in extra:
+            archive.addfile(info)
+    return buffer.getvalue()
+
+
+def link(kind, target) -> tarfile.TarInfo:
+    info = tarfile.TarInfo("koran/link")
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize("name", EVIL_NAMES)
+@pytest.mark.parametrize(("kind", "pack"), [("data.zip", zipped), ("data.tgz", tarred)])
+def test_row_27_names_that_lead_out_of_an_archive_are_refused(tmp_path, name, kind, pack):
+    archive, folder = tmp_path / kind, tmp_path / "in"
+    archive.write_bytes(pack({name: b"evil"}))
+    folder.mkdir()
+    with pytest.raises(UserError, match=f"{archive} holds the name .* could lead out of the folder: refused"):
+        unpack(archive, folder, 10**6)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path != archive]
+
+
+@pytest.mark.parametrize(
+    "info", [link(tarfile.SYMTYPE, "/etc"), link(tarfile.LNKTYPE, "../x"), link(tarfile.FIFOTYPE, "")]
+)
+def test_row_27_links_and_devices_in_an_archive_are_refused(tmp_path, info):
+    archive = tmp_path / "data.tar.gz"
+    archive.write_bytes(tarred(KORAN, [info]))
+    with pytest.raises(UserError, match=r"koran/link', which is no plain file"):
+        unpack(archive, tmp_path / "in", 10**6)
+
+
+def test_row_27_a_link_in_a_zip_is_refused(tmp_path):
+    info = zipfile.ZipInfo("koran/link")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    with pytest.raises(UserError, match="no plain file"):
+        unpack(tmp_path / "data.zip", tmp_path / "in", 10**6)

@@ -1,0 +1,52 @@
+"""Killed at random moments and resumed, a run ends as one that never was: to the bit."""
+
+import random
+
+import pytest
+
+KINDS = ("steps", "save", "steps", "any time", "save")
+
+
+def live_and_die(lives, project, run, schedule, kills):
+    """Kill the run that many times, then let it finish; how many kills hit a save."""
+    moments = random.Random(f"{schedule} 1")
+    hit = []
+    while sum(end.killed for end in hit) < kills:
+        process = lives.start(project, run, lives.SCHEDULES[schedule])
+        hit.append(lives.kill_once(process, run, moments, KINDS[len(hit) % len(KINDS)]))
+        assert hit[-1].killed, hit[-1].said
+    lives.finish(project, run, lives.SCHEDULES[schedule])
+    return sum(end.saving for end in hit)
+
+
+def test_row_01_killed_ten_times_the_run_ends_as_if_it_never_was(project, lives, undisturbed):
+    run = project / "killed-lagged"
+    saving = live_and_die(lives, project, run, "lagged", kills=10)
+    assert lives.differences(undisturbed("lagged"), run) == []
+    assert saving >= 1
+
+
+@pytest.mark.parametrize("schedule", ["mixed", "exp3s"])
+def test_row_01_so_does_a_run_of_another_schedule(project, lives, undisturbed, schedule):
+    run = project / f"killed-{schedule}"
+    live_and_die(lives, project, run, schedule, kills=2)
+    assert lives.differences(undisturbed(schedule), run) == []
+
+
+def test_row_01_killed_as_soon_as_it_has_logs_a_run_can_be_resumed(project, lives):
+    run = project / "newborn"
+    process = lives.start(project, run, lives.SCHEDULES["lagged"])
+    assert lives.await_moment(process, (run / "pulls.csv").exists)
+    process.kill()
+    process.communicate()
+    process = lives.start(project, run, lives.SCHEDULES["lagged"])
+    begun = lives.await_moment(process, lambda: lives.steps_logged(run) > 0)
+    process.kill()
+    _, said = process.communicate()
+    assert begun, said
+
+
+def test_row_16_two_runs_with_the_same_seed_are_equal_to_the_bit(project, lives, undisturbed):
+    run = project / "twin"
+    lives.finish(project, run, lives.SCHEDULES["lagged"])
+    assert lives.differences(undisturbed("lagged"), run) == []
