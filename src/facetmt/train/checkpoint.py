@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import jax
@@ -120,11 +120,13 @@ def verify(checkpoint: Checkpoint) -> None:
     try:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         files, layout = dict(manifest["files"]), manifest["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedCheckpoint(f"{path / MANIFEST} is missing or damaged ({error})") from error
     if layout != FORMAT:
         raise DamagedCheckpoint(f"{path} has checkpoint format {layout}; this version reads format {FORMAT}")
     for name, expected in files.items():
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise DamagedCheckpoint(f"{path / MANIFEST} names {name!r}, which lies outside the checkpoint")
         try:
             actual = digest(path / name)
         except OSError as error:
