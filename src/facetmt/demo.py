@@ -35,7 +35,7 @@ batch: {rows: 24, length: 64}
 model: {preset: tiny}
 optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 200}
 schedule: {policy: exp3, reward: dev-pgnorm}
-train: {steps: 480, validate_every: 80, log_every: 40}
+train: {steps: 600, validate_every: 100, log_every: 50}
 decode: {beam: 4, max_length: 60}
 """
 MARKER = "facetmt-demo"  # in a folder that the demo made, and may therefore make again

@@ -17,7 +17,7 @@ import orbax.checkpoint as ocp
 
 from facetmt.train import checkpoint
 
-STEPS, VALIDATE, SAVE = 100, 40, 11
+STEPS, VALIDATE, SAVE = 160, 80, 7
 # a line a step in the logs, so that whoever kills the run can see where it stands
 RECIPE = f"""\
 extends: recipe.yaml
@@ -114,6 +114,7 @@ class Kill(NamedTuple):
 
     killed: bool  # False: it came to its end before
     saving: bool  # a checkpoint was being written
+    resumed: bool  # it had begun from a checkpoint, not anew
     said: str
 
 
@@ -121,7 +122,7 @@ def kill_once(process: subprocess.Popen[str], run: Path, moments: random.Random,
     """SIGKILL `some steps` on, in a `save`, or at `any time`; the seed decides when exactly."""
     former = partial_saves(run) if run.exists() else set()
     if kind == "steps":
-        target = steps_logged(run) + moments.randrange(1, 6)
+        target = steps_logged(run) + moments.randrange(1, 2 * SAVE)
         alive = await_moment(process, lambda: steps_logged(run) >= target)
     elif kind == "save":
         alive = await_moment(process, lambda: bool(partial_saves(run) - former))
@@ -133,7 +134,7 @@ def kill_once(process: subprocess.Popen[str], run: Path, moments: random.Random,
         os.kill(process.pid, signal.SIGKILL)
     _, said = process.communicate()
     left = partial_saves(run) if run.exists() else set()
-    return Kill(process.returncode == -signal.SIGKILL, bool(left - former), said)
+    return Kill(process.returncode == -signal.SIGKILL, bool(left - former), "resumed at step" in said, said)
 
 
 def array_bytes(run: Path) -> dict[str, bytes]:

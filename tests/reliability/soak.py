@@ -15,6 +15,7 @@ import lives
 
 KINDS = ("steps", "save", "any time", "steps", "save")
 KILLS_A_RUN = 10
+COLUMNS = ("kills", "during a save", "from saved", "resumes", "comparisons", "differences")
 
 
 def write_project(folder: Path) -> None:
@@ -43,6 +44,7 @@ def soak_run(project: Path, schedule: str, seed: int, kills: int, deadline: floa
             break
         figures["kills"] += 1
         figures["during a save"] += end.saving
+        figures["from saved"] += end.resumed
     figures["resumes"] += 1
     lives.finish(project, run, settings)
     lives.finish(project, twin, settings)
@@ -55,7 +57,7 @@ def soak_run(project: Path, schedule: str, seed: int, kills: int, deadline: floa
 
 
 def show(schedule: str, figures: Counter[str], seconds: float) -> None:
-    cells = (figures[name] for name in ("kills", "during a save", "resumes", "comparisons", "differences"))
+    cells = (figures[name] for name in COLUMNS)
     print(
         f"{schedule:<12}" + "".join(f"{cell:>15,}" for cell in cells) + f"{seconds / 60:>11.1f}", flush=True
     )
@@ -73,10 +75,7 @@ def main() -> int:
         "".join(
             (
                 "schedule    ",
-                *(
-                    f"{name:>15}"
-                    for name in ("kills", "during a save", "resumes", "comparisons", "differences")
-                ),
+                *(f"{name:>15}" for name in COLUMNS),
                 f"{'minutes':>11}",
             )
         )
