@@ -50,7 +50,7 @@ def describe_validation(row: Row, best: bool) -> str:
 def prepare_progress() -> Iterator[Callable[[str, int, int], None]]:
     """A callback (stage, done, total) that draws a bar a stage, on a terminal."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # names may hold brackets
         BarColumn(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
     )
@@ -93,7 +93,7 @@ class LiveLine:
         self._progress = Progress(
             TextColumn("step {task.completed:,.0f}/{task.total:,.0f}"),
             BarColumn(bar_width=20),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),  # names may hold brackets
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
@@ -109,7 +109,7 @@ class LiveLine:
         self.say(describe_validation(row, best))
 
     def say(self, text: str) -> None:
-        self._progress.console.print(text, highlight=False)
+        self._progress.console.print(text, highlight=False, markup=False)
 
     def close(self) -> None:
         self._progress.stop()
