@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, settings
 
 from facetmt.data.demo import DemoConfig, write
 
+# most of what the tests do is compile: code that is quickly made serves them better than quick code
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+
 # a slow machine must not fail a property
 settings.register_profile(
     "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
