@@ -3,13 +3,17 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: demo test soak check bench clean lock
+.PHONY: demo test fast soak check bench clean lock
 
 demo: $(STAMP)
 	$(BIN)/facetmt demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest tests -n 2 --dist loadfile
+
+# The tests that start no training: for the time between two edits.
+fast: $(STAMP)
+	$(BIN)/python -m pytest tests/unit tests/contract -n 2
 
 # At least 100 kills of training runs, compared with undisturbed ones; MINUTES bounds it.
 MINUTES ?= 40
