@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import os
 import shutil
 import stat
@@ -50,6 +51,19 @@ def test_row_03_a_save_that_fails_is_an_error_and_leaves_the_earlier_one(tmp_pat
     assert "No space left" in str(caught.value) and "make room" in str(caught.value)
     newest, complaints = checkpoint.newest_whole(tmp_path)
     assert newest is not None and newest.step == 1 and complaints == []
+
+
+def test_row_03_what_fails_in_the_threads_of_the_writer_is_told_once(tmp_path, monkeypatch, caplog):
+    def fails(*_):
+        logging.getLogger("absl").error("a traceback of a hundred lines")
+        raise ValueError("OUT_OF_RANGE: no space left")
+
+    monkeypatch.setattr(checkpoint.ocp.StandardCheckpointer, "save", fails)
+    with pytest.raises(UserError, match=r"could not save .* \(OUT_OF_RANGE: no space left\)"):
+        saved(tmp_path, 1)
+    assert caplog.records == []
+    logging.getLogger("absl").error("of something else")
+    assert [record.message for record in caplog.records] == ["of something else"]
 
 
 def test_row_03_a_place_that_cannot_be_written_to_is_an_error(tmp_path):

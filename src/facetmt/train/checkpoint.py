@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -56,8 +59,8 @@ def save(directory: Path, step: int, arrays: Any, host: dict[str, Any]) -> Check
     """
     final, partial = of_step(directory, step).path, directory / f".partial-{step:09d}"
     try:
-        lead(lambda: begin(partial))
-        with ocp.StandardCheckpointer() as writer:
+        lead(lambda: begin(partial, sum(leaf.nbytes for leaf in jax.tree.leaves(arrays))))
+        with unlogged(), ocp.StandardCheckpointer() as writer:
             writer.save((partial / ARRAYS).absolute(), arrays)
         lead(lambda: finish(partial, final, step, host))
     except Exception as error:  # orbax raises many kinds; none may pass for a saved checkpoint
@@ -68,11 +71,31 @@ def save(directory: Path, step: int, arrays: Any, host: dict[str, Any]) -> Check
     return Checkpoint(final, step)
 
 
-def begin(partial: Path) -> None:
-    """An empty folder to write to; what earlier saves left unfinished goes."""
+def begin(partial: Path, size: int) -> None:
+    """An empty folder with room for `size` bytes; what earlier saves left unfinished goes."""
     for left in partial.parent.glob(".partial-*"):
         shutil.rmtree(left, ignore_errors=True)
     partial.mkdir(parents=True)
+    if sys.platform == "linux":  # a full disk or quota is better met here than in orbax's threads
+        room = partial / "room"
+        with room.open("wb") as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, max(size, 1))
+            except OSError as error:
+                raise OSError(f"it needs {size / 1e6:,.1f} MB: {error.strerror}") from error
+        room.unlink()
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Orbax logs a traceback for each of its threads that fails; the error is raised as well, and told once."""
+    log = logging.getLogger("absl")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def finish(partial: Path, final: Path, step: int, host: dict[str, Any]) -> None:
