@@ -27,8 +27,9 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/unit/test_imports.py
 
+# DATA=DIR: a folder with one subfolder a facet, for the figures that need real text.
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf .venv demo build artifacts .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

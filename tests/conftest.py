@@ -1,5 +1,6 @@
 """Settings for all tests, and the small project that those which run the command share."""
 
+import gzip
 import os
 import subprocess
 import sys
@@ -69,3 +70,48 @@ def facetmt(compiled) -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300)
 
     return run
+
+
+@pytest.fixture
+def write_lines():
+    """Write lines (str or bytes) with LF ends, gzip if the name says so."""
+
+    def write(path: Path, lines) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines)
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+        return path
+
+    return write
+
+
+NOUNS = ["haus", "baum", "hund", "auto", "garten", "fluss", "berg", "fenster", "buch", "stadt"]
+VERBS = ["sieht", "findet", "kennt", "malt", "sucht", "braucht"]
+
+
+@pytest.fixture(scope="session")
+def sentences():
+    """Count -> so many German lines, and as many English ones."""
+
+    def make(count: int, shift: int = 0) -> tuple[list[str], list[str]]:
+        chosen = [(NOUNS[(i + shift) % 10], VERBS[i % 6], NOUNS[(i * 7 + 3) % 10], i) for i in range(count)]
+        german = [f"der {a} {verb} den {b} nummer {i}" for a, verb, b, i in chosen]
+        english = [f"the {a} {verb[::-1]} the {b} number {i}" for a, verb, b, i in chosen]
+        return german, english
+
+    return make
+
+
+@pytest.fixture
+def corpus(tmp_path, write_lines, sentences):
+    """Two small facets in tmp_path/corpus; returns a function that writes one split of one facet."""
+
+    def write(name: str, split: str, count: int, shift: int = 0) -> None:
+        for language, lines in zip(("de", "en"), sentences(count, shift), strict=True):
+            write_lines(tmp_path / "corpus" / name / f"{split}.{language}", lines)
+
+    for name, count, shift in (("it", 60, 0), ("law", 20, 5)):
+        write(name, "train", count, shift)
+        write(name, "dev", 9 if name == "it" else 6, shift + 1)
+        write(name, "test", 4, shift + 2)
+    return write

@@ -113,6 +113,14 @@ def data_stats(recipe: RecipePath, overrides: Overrides = None) -> None:
     prepare_recipe(recipe, overrides or [])
 
 
+@data_app.command("verify")
+def data_verify(recipe: RecipePath, overrides: Overrides = None) -> None:
+    """Read all that was prepared and compare it with its hashes: after a copy, or a doubtful disk."""
+    from facetmt.commands import verify_recipe
+
+    verify_recipe(recipe, overrides or [])
+
+
 @data_app.command("get")
 def data_get(
     task: Annotated[str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100, wmt or newscrawl.")],

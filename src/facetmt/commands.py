@@ -40,6 +40,13 @@ def prepare_recipe(path: Path, overrides: Sequence[str]) -> None:
     print_stats(prepared)
 
 
+def verify_recipe(path: Path, overrides: Sequence[str]) -> None:
+    """Compare what was prepared for the recipe with its hashes."""
+    prepared = open_prepared(Path(load_recipe(path, overrides).prepared))
+    size = prepared.verify()
+    print(f"{len(prepared.facets)} facets, {size / 1e6:,.1f} MB: all as they were written")
+
+
 def print_stats(prepared: Prepared) -> None:
     """The paper's table of corpora, with a row a facet."""
     whole, rows = stats(prepared)
@@ -199,19 +206,20 @@ def filter_text(
     run: Path, trusted: tuple[Path, Path], out: Path, keep: float, stages: int, steps: int
 ) -> None:
     """Fine-tune on the trusted text, score the training text, write the keep files."""
-    from facetmt.select.cds import FilterConfig, filter_corpus, fine_tuned, trusted_sentences
+    from facetmt.select import cds
 
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
     model = load_model(run)
     try:
-        config = FilterConfig(keep=keep, stages=stages, steps=steps)
+        config = cds.FilterConfig(keep=keep, stages=stages, steps=steps)
     except ValueError as error:
         raise UserError(str(error)) from None
-    sentences = trusted_sentences(*trusted, model.codec, model.codec.facets[0].name)
-    params = fine_tuned(model, sentences, config, tell)
-    for facet, share in filter_corpus(model, params, out, config, tell).items():
+    texts = cds.training_texts(model.recipe.data)
+    sentences = cds.trusted_sentences(*trusted, model.codec, model.codec.facets[0].name)
+    params = cds.fine_tuned(model, sentences, config, tell)
+    for facet, share in cds.filter_corpus(model, texts, params, out, config, tell).items():
         print(f"{facet}: {share:.1%} kept")
 
 

@@ -37,46 +37,6 @@ def undisturbed(project) -> Callable[[str], Path]:
     return train
 
 
-@pytest.fixture
-def write_lines():
-    """Write lines (str or bytes) with LF ends."""
-
-    def write(path: Path, lines) -> Path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(
-            b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines)
-        )
-        return path
-
-    return write
-
-
-NOUNS = ["haus", "baum", "hund", "auto", "garten", "fluss", "berg", "fenster", "buch", "stadt"]
-VERBS = ["sieht", "findet", "kennt", "malt", "sucht", "braucht"]
-
-
-def sentences(count: int, shift: int = 0) -> tuple[list[str], list[str]]:
-    chosen = [(NOUNS[(i + shift) % 10], VERBS[i % 6], NOUNS[(i * 7 + 3) % 10], i) for i in range(count)]
-    german = [f"der {a} {verb} den {b} nummer {i}" for a, verb, b, i in chosen]
-    english = [f"the {a} {verb[::-1]} the {b} number {i}" for a, verb, b, i in chosen]
-    return german, english
-
-
-@pytest.fixture
-def corpus(tmp_path, write_lines):
-    """Two small facets in tmp_path/corpus; returns a function that writes one split of one facet."""
-
-    def write(name: str, split: str, count: int, shift: int = 0) -> None:
-        for language, lines in zip(("de", "en"), sentences(count, shift), strict=True):
-            write_lines(tmp_path / "corpus" / name / f"{split}.{language}", lines)
-
-    for name, count, shift in (("it", 60, 0), ("law", 20, 5)):
-        write(name, "train", count, shift)
-        write(name, "dev", 9 if name == "it" else 6, shift + 1)
-        write(name, "test", 4, shift + 2)
-    return write
-
-
 CONFIG = DataConfig(
     root="corpus",
     source="de",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from facetmt.commands import verify_recipe
 from facetmt.data import build
 from facetmt.data.prepare import open_prepared
 from facetmt.data.store import open_store
@@ -176,3 +177,26 @@ def test_row_10_another_vocabulary_or_list_of_facets_is_named(corpus, prepare_co
     corpus("news", "dev", 6, 4)
     with pytest.raises(UserError, match="facet news, vocabulary"):
         check_fingerprint(first, prepare_corpus().fingerprint)
+
+
+def test_row_04_data_verify_names_every_damaged_store(corpus, prepare_corpus, refusal, tmp_path, capsys):
+    prepared = prepare_corpus()
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("data: {root: corpus, source: de, target: en}\nprepared: out\n", encoding="utf-8")
+    stores = [*prepared.stores("train"), *prepared.stores("dev")]
+    size = sum((store.path / name).stat().st_size for store in stores for name in ("ids.bin", "offsets.bin"))
+    assert prepared.verify() == size
+    verify_recipe(recipe, [])
+    assert capsys.readouterr().out.startswith("2 facets, 0.0 MB: all as they were written")
+    victims = [stores[0].path, stores[-1].path]
+    for victim in victims:
+        content = bytearray((victim / "ids.bin").read_bytes())
+        content[1] ^= 1
+        (victim / "ids.bin").write_bytes(content)
+    said = refusal("data", "verify", recipe)
+    assert all(
+        f"{victim} does not match its own hash: delete it and prepare again" in said for victim in victims
+    )
+    for victim in victims:  # the advice is sound
+        shutil.rmtree(victim)
+    assert prepare_corpus().verify() == size

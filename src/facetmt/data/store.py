@@ -91,15 +91,17 @@ class Store:
             raise self._damage()
         return begin, middle, end
 
-    def verify(self) -> None:
-        """Read the whole store and compare with the header's hash."""
-        digest = hashlib.sha256()
+    def verify(self) -> int:
+        """Read the whole store and compare with the header's hash; the bytes that were read."""
+        digest, size = hashlib.sha256(), 0
         for name in (IDS, OFFSETS):
             with open(self.path / name, "rb") as file:
                 while block := file.read(1 << 20):
                     digest.update(hashlib.sha256(block).digest())
+                    size += len(block)
         if digest.hexdigest() != self.header.sha256:
             raise UserError(f"{self.path} does not match its own hash: delete it and prepare again")
+        return size
 
 
 def open_store(path: Path) -> Store:

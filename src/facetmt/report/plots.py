@@ -105,18 +105,24 @@ def write_figure(figure: go.Figure, path: Path) -> None:
     figure.write_html(path, include_plotlyjs=True, full_html=True)
 
 
+def in_order(value: object) -> tuple[bool, float, str]:
+    """Numbers by their size, then other values by their text."""
+    return (False, float(value), "") if isinstance(value, int | float) else (True, 0.0, str(value))
+
+
 def trials_figure(keys: Sequence[str], trials: Sequence[tuple[Mapping[str, object], float]]) -> go.Figure:
     """Score of every trial of a search over the first key, a line for each setting of the others."""
-    groups: dict[str, list[tuple[str, float]]] = {}
+    first = sorted({settings.get(keys[0]) for settings, _ in trials}, key=in_order)
+    groups: dict[str, list[tuple[int, float]]] = {}
     for settings, score in trials:
         rest = ", ".join(f"{key.rsplit('.', 1)[-1]} {settings.get(key)}" for key in keys[1:])
-        groups.setdefault(text(rest), []).append((text(str(settings.get(keys[0]))), score))
-    order = sorted({text(str(settings.get(keys[0]))) for settings, _ in trials})
+        groups.setdefault(text(rest), []).append((first.index(settings.get(keys[0])), score))
+    order = [text(str(value)) for value in first]
     figure = go.Figure(
         [
             go.Scatter(
-                x=[x for x, _ in sorted(rows)],
-                y=[y for _, y in sorted(rows)],
+                x=[order[place] for place, _ in sorted(rows)],
+                y=[score for _, score in sorted(rows)],
                 mode="lines+markers",
                 name=name,
             )
@@ -124,7 +130,10 @@ def trials_figure(keys: Sequence[str], trials: Sequence[tuple[Mapping[str, objec
         ]
     )
     figure.update_layout(
-        title="Dev BLEU of the trials", xaxis_title=keys[0], yaxis_title="dev BLEU", template="plotly_white"
+        title="Dev BLEU of the trials",
+        xaxis_title=text(keys[0]),
+        yaxis_title="dev BLEU",
+        template="plotly_white",
     )
     figure.update_xaxes(type="category", categoryorder="array", categoryarray=order)
     return figure

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from facetmt.data.batch import Batch, BatchConfig, assign_rows, fill
 from facetmt.data.chunks import Files, read_chunks, read_rows
 from facetmt.data.codec import Codec
-from facetmt.data.corpus import Facet, decode_chunk
+from facetmt.data.corpus import DataConfig, Facet, decode_chunk
 from facetmt.data.layouts import discover
 from facetmt.data.lines import decode
 from facetmt.errors import UserError
@@ -149,30 +149,36 @@ def score_files(
     return np.concatenate(found)
 
 
-def filter_corpus(
-    model: TrainedModel, trusted: Any, out: Path, config: FilterConfig, tell: Tell
-) -> dict[str, float]:
-    """Write OUT/FOLDER/train.keep for each training text; return the share that each facet keeps."""
-    data = model.recipe.data
-    scores = contrast(model, trusted, model.recipe.batch)
+def training_texts(data: DataConfig) -> list[Facet]:
+    """A facet for each training text; refuses what the keep files could not be written for."""
+    root = Path(data.root).resolve()
     texts: dict[tuple[Path, Path], Facet] = {}
     for facet in discover(data, Path(data.root)):
         files = facet.files["train"]
         if files.header or files.columns is not None:
             raise UserError("filter works on line-aligned files; convert the TSV to two files first")
-        if not files.source.resolve().is_relative_to(Path(data.root).resolve()):
+        if not files.source.resolve().is_relative_to(root):
             raise UserError(
                 f"filter works on text below {data.root}, but {files.source} is not: move it there"
             )
         texts.setdefault((files.source, files.target), facet)
+    return list(texts.values())
+
+
+def filter_corpus(
+    model: TrainedModel, texts: Sequence[Facet], trusted: Any, out: Path, config: FilterConfig, tell: Tell
+) -> dict[str, float]:
+    """Write OUT/FOLDER/train.keep for each training text; return the share that each facet keeps."""
+    data = model.recipe.data
+    scores = contrast(model, trusted, model.recipe.batch)
     values = {}
-    for facet in texts.values():
+    for facet in texts:
         values[facet.name] = score_files(facet, facet.files["train"], model.codec, scores, data.errors)
         tell(f"scored {facet.name}: {len(values[facet.name]):,} lines")
     everything = np.concatenate(list(values.values()))
     threshold = np.quantile(everything[np.isfinite(everything)], 1 - config.keep)
     shares = {}
-    for facet in texts.values():
+    for facet in texts:
         kept = values[facet.name] >= threshold
         folder = out / facet.files["train"].source.parent.resolve().relative_to(Path(data.root).resolve())
         folder.mkdir(parents=True, exist_ok=True)

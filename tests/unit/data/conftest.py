@@ -37,14 +37,14 @@ def drawn():
 
 
 @pytest.fixture
-def write_lines():
-    """Write lines (str or bytes) with LF ends, gzip if the name says so."""
-    import gzip
+def pairs_folder(tmp_path, write_lines):
+    """{folder}/{train,dev,test}.{languages}; a line says where it stands."""
 
-    def write(path, lines):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = b"".join((line.encode() if isinstance(line, str) else line) + b"\n" for line in lines)
-        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-        return path
+    def make(folder, languages, splits=("train", "dev", "test"), end=""):
+        for split in splits:
+            for language in languages:
+                path = tmp_path / folder / f"{split}.{language}{end}"
+                write_lines(path, [f"{folder} {split} {language} {i}" for i in range(3)])
+        return tmp_path
 
-    return write
+    return make

@@ -5,20 +5,6 @@ from facetmt.data.layouts import discover
 from facetmt.errors import UserError
 
 
-@pytest.fixture
-def pairs_folder(tmp_path, write_lines):
-    """{folder}/{train,dev,test}.{languages}; a line says where it stands."""
-
-    def make(folder, languages, splits=("train", "dev", "test"), end=""):
-        for split in splits:
-            for language in languages:
-                path = tmp_path / folder / f"{split}.{language}{end}"
-                write_lines(path, [f"{folder} {split} {language} {i}" for i in range(3)])
-        return tmp_path
-
-    return make
-
-
 def names(config, base):
     return [(f.name, f.source_language, f.target_language) for f in discover(config, base)]
 

@@ -13,32 +13,6 @@ from facetmt.data.stats import stats
 from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 
-NOUNS = ["haus", "baum", "hund", "auto", "garten", "fluss", "berg", "fenster", "buch", "stadt"]
-VERBS = ["sieht", "findet", "kennt", "malt", "sucht", "braucht"]
-
-
-def sentences(count, shift=0):
-    chosen = [(NOUNS[(i + shift) % 10], VERBS[i % 6], NOUNS[(i * 7 + 3) % 10], i) for i in range(count)]
-    german = [f"der {a} {verb} den {b} nummer {i}" for a, verb, b, i in chosen]
-    english = [f"the {a} {verb[::-1]} the {b} number {i}" for a, verb, b, i in chosen]
-    return german, english
-
-
-@pytest.fixture
-def corpus(tmp_path, write_lines):
-    """Two facets; returns a function that writes one split of one facet."""
-
-    def write(name, split, count, shift=0):
-        for language, lines in zip(("de", "en"), sentences(count, shift), strict=True):
-            write_lines(tmp_path / "corpus" / name / f"{split}.{language}", lines)
-
-    for name, count, shift in (("it", 60, 0), ("law", 20, 5)):
-        write(name, "train", count, shift)
-        write(name, "dev", 9 if name == "it" else 6, shift + 1)
-        write(name, "test", 4, shift + 2)
-    return write
-
-
 CONFIG = DataConfig(
     root="corpus",
     source="de",
@@ -65,7 +39,7 @@ def snapshot(folder):
     }
 
 
-def test_everything_is_there_and_means_the_text(corpus, run, tmp_path):
+def test_everything_is_there_and_means_the_text(corpus, run, tmp_path, sentences):
     prepared = run()
     assert [facet.name for facet in prepared.facets] == ["it", "law"]
     assert [len(store) for store in prepared.stores("train")] == [60, 20]
@@ -150,7 +124,7 @@ def test_processes_give_the_same_as_one(corpus, run, tmp_path):
     assert run(workers=2).fingerprint == alone
 
 
-def test_what_was_dropped_is_reported_and_counted(corpus, run, tmp_path, write_lines):
+def test_what_was_dropped_is_reported_and_counted(corpus, run, tmp_path, write_lines, sentences):
     german, english = sentences(10)
     german[2], english[5] = "", "   "
     german[7] = "haus " * 50
@@ -169,7 +143,9 @@ def test_what_was_dropped_is_reported_and_counted(corpus, run, tmp_path, write_l
     assert whole.source_tokens == sum(store.header.source_tokens for store in prepared.stores("train"))
 
 
-def test_target_tags_come_by_themselves_where_there_are_several_targets(tmp_path, run, write_lines):
+def test_target_tags_come_by_themselves_where_there_are_several_targets(
+    tmp_path, run, write_lines, sentences
+):
     for split in ("train", "dev"):
         for language, lines in zip(("de", "en"), sentences(30), strict=True):
             write_lines(tmp_path / "corpus" / "x" / f"{split}.{language}", lines)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from facetmt.report.bars import batch_shares, costs, strategy_share
 from facetmt.report.curves import average_quality, facet_rewards, probabilities, raw_rewards
 from facetmt.report.digest import digest
-from facetmt.report.plots import POINTS, line_styles, probs_figure, thinned, write_figure
+from facetmt.report.plots import POINTS, line_styles, probs_figure, thinned, trials_figure, write_figure
 from facetmt.runlog import Run
 
 
@@ -22,6 +22,20 @@ def test_names_of_facets_are_text_not_markup(tmp_path):
     assert figure.data[0].name == "&lt;b&gt;x&lt;/b&gt;" and figure.data[0].meta["facet"] == "<b>x</b>"
     write_figure(figure, tmp_path / "sub" / "x.html")
     assert "<b>x</b>" not in (tmp_path / "sub" / "x.html").read_text(encoding="utf-8")
+
+
+def test_trials_stand_in_the_order_of_their_numbers_and_their_text_is_not_markup(tmp_path):
+    trials = [
+        ({"a.rate": rate, "a.tag": tag}, rate / 10) for tag in ("<b>x</b>", "y") for rate in (10, 9, 0.5)
+    ]
+    figure = trials_figure(["a.rate", "a.tag"], trials)
+    assert [line.name for line in figure.data] == ["tag &lt;b&gt;x&lt;/b&gt;", "tag y"]
+    assert all(
+        list(line.x) == ["0.5", "9", "10"] and list(line.y) == [0.05, 0.9, 1.0] for line in figure.data
+    )
+    assert list(figure.layout.xaxis.categoryarray) == ["0.5", "9", "10"]
+    write_figure(figure, tmp_path / "trials.html")
+    assert "<b>x</b>" not in (tmp_path / "trials.html").read_text(encoding="utf-8")
 
 
 def test_the_first_forty_facets_look_different():
