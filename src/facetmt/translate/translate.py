@@ -19,7 +19,8 @@ from facetmt.translate.config import DecodeConfig
 
 SMALLEST = 16  # source lengths are padded to 16, 32, 64, ...: few shapes to compile, little padding
 FEWEST = 4  # sentences of a batch are padded to 4, 8, 16, ..., decode.batch
-CROWD = 32  # of so many sentences, the last eighth to be settled does not keep the others waiting
+CROWD = 32  # of so many sentences, the last eighth to be settled does not keep the others waiting,
+LATE_CROWD = 8  # nor of so many that were late before
 SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
 
 
@@ -147,12 +148,14 @@ class Translator:
         """Search in batches, longest first; the few that take long in each are searched again, together."""
         answers: list[list[Hypothesis]] = [[] for _ in sources]
         waiting = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+        crowd = CROWD
         while waiting:
             late: list[int] = []
             for first in range(0, len(waiting), self._decode.batch):
                 check()
                 chosen = waiting[first : first + self._decode.batch]
-                found = self._search(params, [sources[index] for index in chosen], count)
+                spare = len(chosen) // 8 if len(chosen) >= crowd else 0
+                found = self._search(params, [sources[index] for index in chosen], count, spare)
                 ids = found.ids[: len(chosen)].reshape(-1, found.ids.shape[-1])
                 texts = self._codec.decode(ids.tolist(), facet)
                 for row, index in enumerate(chosen):
@@ -163,21 +166,27 @@ class Translator:
                         if np.isfinite(score)
                     ]
                 late += [chosen[row] for row in np.flatnonzero(found.unsettled[: len(chosen)])]
-            waiting = late
+            waiting, crowd = late, LATE_CROWD
         return answers
 
     def rehearse(self, params: Params, length: int, sentences: int) -> None:
         """Compile and run the search for so many sentences of that source length, on nothing."""
-        self._run(params, [], length, min(sentences, self._decode.batch), 1)
+        self._run(params, [], length, min(sentences, self._decode.batch), 1, 0)
 
-    def _search(self, params: Params, sources: Sequence[Sequence[int]], count: int) -> Found:
+    def _search(self, params: Params, sources: Sequence[Sequence[int]], count: int, spare: int) -> Found:
         """The `count` best of one batch."""
-        return self._run(params, sources, max(map(len, sources)), len(sources), count)
+        return self._run(params, sources, max(map(len, sources)), len(sources), count, spare)
 
     def _run(
-        self, params: Params, sources: Sequence[Sequence[int]], length: int, sentences: int, count: int
+        self,
+        params: Params,
+        sources: Sequence[Sequence[int]],
+        length: int,
+        sentences: int,
+        count: int,
+        spare: int,
     ) -> Found:
-        """Search in one of few shapes; rows without a sentence end at once."""
+        """Search in one of few shapes until `spare` are left; rows without a sentence end at once."""
         decode, devices = self._decode, self._spread.devices
         width = padded(min(length, decode.max_source), SMALLEST)
         batch = min(decode.batch, padded(sentences, FEWEST))
@@ -197,7 +206,7 @@ class Translator:
             alpha=decode.length_penalty,
             n_best=count,
             forbidden=self._forbidden,
-            spare=len(sources) // 8 if len(sources) >= CROWD else 0,
+            spare=spare,
             exact=decode.exact,
         )
         return Found(*self._spread.fetch((found.ids, found.score, found.unsettled)))
