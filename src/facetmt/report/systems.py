@@ -11,7 +11,7 @@ from facetmt.errors import UserError
 from facetmt.recipe import Recipe, load_recipe
 from facetmt.report.digest import KINDS, unique_names
 from facetmt.report.significance import Significance, p_values
-from facetmt.runlog import RECIPE, Run
+from facetmt.runlog import METRICS, RECIPE, Run
 
 Metric = Literal["bleu", "chrf"]
 AVERAGE = "Avg"
@@ -50,6 +50,7 @@ class Scoreboard:
     systems: tuple[System, ...]
     columns: tuple[Column, ...]
     cells: tuple[tuple[Cell | None, ...], ...]  # [systems][columns]
+    costs: tuple[float | None, ...]  # [systems] seconds of a training step, where logged
     metric: Metric
     signature: str
     notes: tuple[str, ...]  # what the marks mean, or why there are none
@@ -102,7 +103,28 @@ def scoreboard(runs: Sequence[Run], metric: Metric = "bleu", most_lines: int | N
             cells.append(None if value is None else cell(value, rivals, tested, place, column))
         rows.append(tuple(cells))
     signature = runs[0].scores["signature"][metric] if runs[0].scores else ""
-    return Scoreboard(tuple(systems), tuple(columns), tuple(rows), metric, signature, tuple(tested.notes))
+    costs = tuple(mean_cost(system) for system in systems)
+    return Scoreboard(
+        tuple(systems), tuple(columns), tuple(rows), costs, metric, signature, tuple(tested.notes)
+    )
+
+
+def mean_cost(system: System) -> float | None:
+    """Seconds of a step over the seeds of a system; None where one has no log of them."""
+    costs = [step_seconds(run) for run in system.runs]
+    known = [cost for cost in costs if cost is not None]
+    return fmean(known) if len(known) == len(costs) else None
+
+
+def step_seconds(run: Run) -> float | None:
+    """Of a step with its rewards and gradient probes, after the first line of the log: by then it is compiled."""
+    if not (run.directory / METRICS).is_file():
+        return None
+    rows = [row for row in run.few_metrics(2) if row.get("time")]
+    if len(rows) < 2:
+        return None
+    first, last = (row["time"]["train"] + row["time"].get("probe", 0.0) for row in rows)
+    return float(last - first) / (rows[1]["step"] - rows[0]["step"])
 
 
 def all_columns(runs: Sequence[Run]) -> list[Column]:

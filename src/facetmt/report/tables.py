@@ -18,6 +18,7 @@ from facetmt.errors import UserError
 from facetmt.report.systems import WIDE, Cell, Column, Metric, Scoreboard, scoreboard
 from facetmt.runlog import Run
 
+COST = "ms/step"
 Format = Literal["terminal", "markdown", "latex", "csv"]
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     character: f"\\{character}" for character in "&%$#_{}"
@@ -53,19 +54,25 @@ def grid(
     show: Callable[[Cell], str],
 ) -> list[list[str]]:
     """The table as text, its heading first; with many columns turned so that facets are rows."""
-    rows = [["", "", *(plain(column.name) for column in board.columns)]]
+    timed = any(board.costs)
+    rows = [["", "", *(plain(column.name) for column in board.columns), *[COST] * timed]]
     if sizes:
-        rows.append(["", "Size (k)", *(size_of(column, sizes) for column in board.columns)])
+        rows.append(["", "Size (k)", *(size_of(column, sizes) for column in board.columns), *[""] * timed])
     kind = ""
-    for system, cells in zip(board.systems, board.cells, strict=True):
+    for system, cells, cost in zip(board.systems, board.cells, board.costs, strict=True):
         shown = plain(system.kind) if system.kind != kind else ""
         kind = system.kind
-        rows.append([shown, plain(system.name), *("–" if cell is None else show(cell) for cell in cells)])
+        scores = ["–" if cell is None else show(cell) for cell in cells]
+        rows.append([shown, plain(system.name), *scores, *[milliseconds(cost)] * timed])
     if len(board.columns) <= WIDE:
         return rows
     turned = [list(column) for column in zip(*rows, strict=True)][1:]  # the kinds of systems fall away
     turned[0][0] = ""
     return turned
+
+
+def milliseconds(cost: float | None) -> str:
+    return f"{1000 * cost:,.0f}" if cost else "–"
 
 
 def decimals(cell: Cell) -> str:
@@ -132,7 +139,8 @@ def latex(board: Scoreboard, sizes: dict[str, int]) -> str:
 
     head, *rows = grid(board, sizes, latex_text, show)
     wide = len(board.columns) > WIDE
-    spec = "l|" + "c" * (len(head) - 1) if wide else "ll|c|" + "c" * (len(head) - 3)
+    costs = "|c" if not wide and head[-1] == COST else ""
+    spec = "l|" + "c" * (len(head) - 1) if wide else "ll|c|" + "c" * (len(board.columns) - 1) + costs
     lines = [f"% {line}" for line in foot(board)]
     lines += [f"\\begin{{tabular}}{{{spec}}}", "\\toprule"]
     lines.append(" & ".join(f"\\textbf{{{name}}}" if name else "" for name in head) + r" \\")
@@ -153,7 +161,7 @@ def csv_table(board: Scoreboard, sizes: dict[str, int]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("system", "kind", "seeds", "column", "name", "metric", "mean", "std", "best", "mark"))
-    for system, cells in zip(board.systems, board.cells, strict=True):
+    for system, cells, cost in zip(board.systems, board.cells, board.costs, strict=True):
         for column, cell in zip(board.columns, cells, strict=True):
             if cell is not None:
                 std = "" if cell.std is None else f"{cell.std:.4f}"
@@ -167,6 +175,9 @@ def csv_table(board: Scoreboard, sizes: dict[str, int]) -> str:
                     cell.stars,
                 )
                 writer.writerow((system.name, system.kind, len(system.runs), *row))
+        if cost:
+            row = ("cost", "step", "ms", f"{1000 * cost:.4f}", "", "", "")
+            writer.writerow((system.name, system.kind, len(system.runs), *row))
     return buffer.getvalue()
 
 

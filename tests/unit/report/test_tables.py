@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 import shutil
 
 import pytest
@@ -16,7 +17,7 @@ def runs(mixed_dir, static_dir, bandit_dir):
 def test_terminal(runs):
     text = compare(runs, "terminal")
     head, size, *rows = text.splitlines()
-    assert head.split() == ["Avg", "Med", "IT", "Law", "Koran", "Subs", "Small"]
+    assert head.split() == ["Avg", "Med", "IT", "Law", "Koran", "Subs", "Small", "ms/step"]
     assert size.split() == ["Size", "(k)", "291.2", "248.0", "467.3", "222.9", "18.0", "500.0"]
     assert [row.split()[:2] for row in rows[:3]] == [
         ["Base", "mixed"],
@@ -29,28 +30,46 @@ def test_terminal(runs):
 def test_markdown_has_one_bold_score_a_column_or_more(runs):
     lines = compare(runs, "markdown").splitlines()
     table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
-    assert {len(row) for row in table} == {9}
-    for column in range(2, 9):
+    assert {len(row) for row in table} == {10}
+    for column in range(2, 9):  # the last column is no score
         assert any(row[column].startswith("**") for row in table[3:])
 
 
 def test_latex_is_a_whole_table(runs, tmp_path):
     text = compare([*runs, shutil.copytree(runs[2], tmp_path / "a_b%c")], "latex")
     assert (
-        text.count(r"\toprule") == text.count(r"\bottomrule") == 1 and r"\begin{tabular}{ll|c|cccccc}" in text
+        text.count(r"\toprule") == text.count(r"\bottomrule") == 1
+        and r"\begin{tabular}{ll|c|cccccc|c}" in text
     )
     assert r"a\_b\%c" in text and r"\textbf{" in text
     body = [line for line in text.splitlines() if line.endswith(r"\\")]
-    assert {line.count("&") for line in body} == {8}
+    assert {line.count("&") for line in body} == {9}
 
 
 def test_csv_is_for_programs(runs):
     rows = list(csv.DictReader(io.StringIO(compare(runs, "csv"))))
-    assert len(rows) == 3 * 7 and {row["kind"] for row in rows} == {"Base", "Static", "Bandit"}
+    assert len(rows) == 3 * (7 + 1) and {row["kind"] for row in rows} == {"Base", "Static", "Bandit"}
     best = [row for row in rows if row["column"] == "average" and row["best"] == "1"]
     assert len(best) == 1 and float(best[0]["mean"]) == max(
         float(r["mean"]) for r in rows if r["column"] == "average"
     )
+
+
+def test_what_a_step_costs_stands_beside_the_scores(runs, tmp_path):
+    probing = shutil.copytree(runs[1], tmp_path / "probing")
+    logged = [json.loads(line) for line in (probing / "metrics.jsonl").read_text("utf-8").splitlines()]
+    for row in logged:  # gradient probes as long as the training, and a first line that took long to compile
+        row["time"]["probe"] = row["time"]["train"]
+        row["time"]["train"] += 1000
+    (probing / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in logged), "utf-8")
+    rows = csv.DictReader(io.StringIO(compare([*runs, probing], "csv")))
+    costs = {row["system"]: float(row["mean"]) for row in rows if row["column"] == "cost"}
+    assert costs["mixed"] == pytest.approx(costs["tau5"]) and costs["bandit"] > costs["mixed"]
+    assert costs["probing"] == pytest.approx(2 * costs["tau5"], rel=1e-3)
+    unlogged = shutil.copytree(runs[0], tmp_path / "unlogged")
+    (unlogged / "metrics.jsonl").unlink()
+    assert compare([unlogged, runs[1]], "terminal").splitlines()[2].split()[-1] == "–"
+    assert "ms/step" not in compare([unlogged], "terminal")
 
 
 def test_many_facets_become_rows(fake, tmp_path):
