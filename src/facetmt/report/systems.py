@@ -123,8 +123,8 @@ def step_seconds(run: Run) -> float | None:
     rows = [row for row in run.few_metrics(2) if row.get("time")]
     if len(rows) < 2:
         return None
-    first, last = (row["time"]["train"] + row["time"].get("probe", 0.0) for row in rows)
-    return float(last - first) / (rows[1]["step"] - rows[0]["step"])
+    first, last = (float(row["time"]["train"] + row["time"].get("probe", 0.0)) for row in rows)
+    return (last - first) / int(rows[1]["step"] - rows[0]["step"])
 
 
 def all_columns(runs: Sequence[Run]) -> list[Column]:

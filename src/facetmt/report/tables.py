@@ -176,8 +176,8 @@ def csv_table(board: Scoreboard, sizes: dict[str, int]) -> str:
                 )
                 writer.writerow((system.name, system.kind, len(system.runs), *row))
         if cost:
-            row = ("cost", "step", "ms", f"{1000 * cost:.4f}", "", "", "")
-            writer.writerow((system.name, system.kind, len(system.runs), *row))
+            step = ("cost", "step", "ms", f"{1000 * cost:.4f}", "", "", "")
+            writer.writerow((system.name, system.kind, len(system.runs), *step))
     return buffer.getvalue()
 
 
