@@ -1,4 +1,4 @@
-"""Opening stores: 100M pairs in milliseconds and no memory; the first batch of each of 198 facets."""
+"""Opening stores: 100M pairs in milliseconds and no memory; the first batches of each of 198 facets."""
 
 import argparse
 import json
@@ -37,6 +37,27 @@ print(1e3 * opened, 1e3 * used, (resident() - before) / 2**20, resident() / 2**2
 """
 
 
+PROBE_SAMPLER = """
+import sys
+from pathlib import Path
+from facetmt.data.batch import BatchConfig
+from facetmt.data.sampler import FacetSampler
+from facetmt.data.store import open_store
+
+def memory():
+    rows = dict(line.split(":") for line in open("/proc/self/status") if line.startswith("Rss"))
+    return [int(rows[name].split()[0]) / 1024 for name in ("RssAnon", "RssFile")]
+
+own, mapped = memory()
+stores = [open_store(path) for path in sorted(Path(sys.argv[1]).iterdir())]
+sampler = FacetSampler(stores, BatchConfig(64, 128), seed=1)
+for _ in range(3):
+    for number in range(len(stores)):
+        sampler.next(number)
+print(*(after - before for after, before in zip(memory(), (own, mapped))))
+"""
+
+
 def big_store(path: Path, pairs: int) -> None:
     """A store of `pairs` pairs: real offsets, ids that take no room on the disk."""
     path.mkdir()
@@ -47,7 +68,9 @@ def big_store(path: Path, pairs: int) -> None:
     with open(path / IDS, "wb") as file:
         file.truncate(2 * pairs * LENGTH * 2)
     tokens = pairs * LENGTH
-    header = Header(VERSION, "big", "train", pairs, "uint16", tokens, tokens, LENGTH, LENGTH, "none", "none")
+    header = Header(
+        VERSION, path.name, "train", pairs, "uint16", tokens, tokens, LENGTH, LENGTH, "none", "none"
+    )
     (path / HEADER).write_text(json.dumps(header._asdict()))
 
 
@@ -62,6 +85,21 @@ def opening(folder: Path, pairs: int, repeats: int) -> None:
     opened, used, grown, resident = (statistics.median(values) for values in zip(*runs, strict=True))
     print(f"{pairs} pairs: open {opened:.2f} ms, first look-up {used:.2f} ms")
     print(f"  memory: {grown:.1f} MB more, {resident:.1f} MB resident with Python and NumPy")
+
+
+def sampling(folder: Path, facets: int, pairs: int) -> None:
+    """Memory of the sampler."""
+    folder.mkdir()
+    for number in range(facets):
+        big_store(folder / f"{number}", pairs)
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE_SAMPLER, str(folder)], stdout=subprocess.PIPE, check=True
+    )
+    own, mapped = (float(value) for value in done.stdout.split())
+    print(
+        f"{facets} facets of {pairs} pairs: three batches of 8k tokens from each take {own:.0f} MB of memory, and "
+        f"{mapped:.0f} MB of mapped files, which the system gives back when it needs to"
+    )
 
 
 def first_batches(folder: Path, facets: int, pairs: int) -> None:
@@ -90,6 +128,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         opening(Path(folder), arguments.pairs, arguments.repeats)
         first_batches(Path(folder), arguments.facets, 20_000)
+        sampling(Path(folder) / "facets", arguments.facets, 1_000_000)
 
 
 if __name__ == "__main__":

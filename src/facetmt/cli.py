@@ -289,5 +289,5 @@ def main() -> None:
     try:
         app()
     except UserError as error:
-        print(f"facetmt: {error}", file=sys.stderr)
+        sys.stderr.write(f"facetmt: {error}\n")  # in one piece, whatever other threads may print
         sys.exit(2)

@@ -102,7 +102,7 @@ def leave(error: BaseException) -> NoReturn:
     else:
         text, code = f"{here} failed", 1
         traceback.print_exception(error)
-    print(f"facetmt: {text}", file=sys.stderr)
+    sys.stderr.write(f"facetmt: {text}\n")  # in one piece, whatever other threads may print
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
@@ -130,7 +130,7 @@ def lead(work: Callable[[], Any]) -> Any:
     if is_lead():
         try:
             answer["value"] = work()
-        except UserError as error:
+        except (UserError, OSError) as error:
             answer["error"] = str(error)
     text = np.frombuffer(json.dumps(answer).encode(), np.uint8)
     length = int(multihost_utils.broadcast_one_to_all(np.int32(len(text))))
