@@ -1,11 +1,13 @@
 """Checkpoints that are partial, damaged, moved or meant to harm; archives that mean harm."""
 
+import errno
 import io
 import json
 import logging
 import os
 import shutil
 import stat
+import sys
 import tarfile
 import zipfile
 
@@ -51,6 +53,23 @@ def test_row_03_a_save_that_fails_is_an_error_and_leaves_the_earlier_one(tmp_pat
     assert "No space left" in str(caught.value) and "make room" in str(caught.value)
     newest, complaints = checkpoint.newest_whole(tmp_path)
     assert newest is not None and newest.step == 1 and complaints == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="room is claimed on Linux alone")
+@pytest.mark.parametrize(
+    ("number", "refused"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EOPNOTSUPP, False)]
+)
+def test_row_03_room_is_claimed_where_the_file_system_can_be_asked(tmp_path, monkeypatch, number, refused):
+    def answer(*_):
+        raise OSError(number, "what the system says")
+
+    monkeypatch.setattr(os, "posix_fallocate", answer)
+    if refused:
+        with pytest.raises(UserError, match=r"of step 1 in .* \(it needs 0\.\d MB: what the system says\)"):
+            saved(tmp_path, 1)
+        assert checkpoint.newest_whole(tmp_path) == (None, [])
+    else:
+        assert saved(tmp_path, 1) == checkpoint.finished(tmp_path)
 
 
 def test_row_03_what_fails_in_the_threads_of_the_writer_is_told_once(tmp_path, monkeypatch, caplog):

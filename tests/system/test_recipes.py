@@ -1,5 +1,7 @@
 """The paper's tasks, small: generated text in the published layouts, every recipe, twenty steps, scores."""
 
+import csv
+import io
 import json
 import random
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from jax.experimental.compilation_cache import compilation_cache
 from facetmt.commands import evaluate_run
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
+from facetmt.report.tables import compare
 from facetmt.train.run import train
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -267,3 +270,14 @@ def test_every_other_recipe_trains_and_is_scored(name, scores):
     found = scores(name)
     assert found["facets"] and all(0 <= row["bleu"] <= 100 for row in found["facets"].values())
     assert found["average"]["bleu"] >= 0
+
+
+@pytest.mark.parametrize("task", CORPORA)
+def test_every_recipe_is_a_row_of_its_tasks_table(task, trained, scores):
+    names = [name for name in (*CASES, *OTHERS) if name.startswith(f"{task}/")]
+    for name in names:
+        scores(name)
+    rows = list(csv.DictReader(io.StringIO(compare([trained(name) for name in names], "csv"))))
+    for column in ("average", "cost"):
+        found = [row["system"] for row in rows if row["column"] == column]
+        assert sorted(found) == sorted(name.split("/")[1] for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -22,6 +23,7 @@ from facetmt.train.processes import lead
 
 FORMAT = 1
 ARRAYS, HOST, MANIFEST = "arrays", "host.json", "manifest.json"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room, quota, limit of a file's size
 
 
 class DamagedCheckpoint(UserError):
@@ -82,7 +84,8 @@ def begin(partial: Path, size: int) -> None:
             try:
                 os.posix_fallocate(file.fileno(), 0, max(size, 1))
             except OSError as error:
-                raise OSError(f"it needs {size / 1e6:,.1f} MB: {error.strerror}") from error
+                if error.errno in FULL:  # other file systems cannot be asked
+                    raise OSError(f"it needs {size / 1e6:,.1f} MB: {error.strerror}") from error
         room.unlink()
 
 
