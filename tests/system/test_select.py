@@ -25,7 +25,7 @@ def styles(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def models(styles) -> Path:
     texts = (styles / "natural" / "train.de", styles / "translationese" / "train.de")
-    config = LabelConfig(steps=150, vocab=VocabConfig(size=260), model=TINY)
+    config = LabelConfig(steps=100, vocab=VocabConfig(size=260), model=TINY)
     train_models(texts, styles / "models", config, lambda line: None)
     return styles / "models"
 
@@ -86,7 +86,7 @@ batch: {rows: 16, length: 48}
 model: {preset: tiny, width: 96, mlp: 192, heads: 2}
 schedule: {policy: mixed}
 optimiser: {schedule: peak-rsqrt, learning_rate: 0.004, warmup: 60}
-train: {steps: 240, validate_every: 240, log_every: 60}
+train: {steps: 480, validate_every: 480, log_every: 60}
 decode: {beam: 1, max_length: 24}
 """
 
@@ -105,7 +105,7 @@ def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, mon
     done = facetmt("train", tmp_path / "recipe.yaml", "--run", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     trusted = ("--trusted", tmp_path / "trusted.de", tmp_path / "trusted.en")
-    done = facetmt("filter", tmp_path / "run", *trusted, "--out", tmp_path / "corpus", "--steps", 40)
+    done = facetmt("filter", tmp_path / "run", *trusted, "--out", tmp_path / "corpus", "--steps", 60)
     assert done.returncode == 0, done.stderr
     removed = noise = lines = 0
     for keep in (tmp_path / "corpus").glob("*/train.keep"):
@@ -118,7 +118,7 @@ def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, mon
     assert removed == pytest.approx(0.3 * lines, abs=2)
     assert (
         noise / removed > 0.6
-    )  # twice the share of noise, by a model of 240 steps; docs/selection.md has a real one
+    )  # twice the share of noise, by a model of 480 steps; docs/selection.md has a real one
     done = facetmt(
         "prepare", tmp_path / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={tmp_path}/kept"
     )
