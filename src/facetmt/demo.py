@@ -34,7 +34,7 @@ data:
 batch: {rows: 24, length: 64}
 model: {preset: tiny}
 optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 200}
-schedule: {policy: exp3, reward: dev-pgnorm}
+schedule: {policy: exp3, reward: dev-pgnorm, learning_rate: 0.03, exploration: 0.5}  # by dev BLEU: docs/bandit.md
 train: {steps: 600, validate_every: 100, log_every: 50}
 decode: {beam: 4, max_length: 60}
 """
