@@ -17,7 +17,7 @@ import orbax.checkpoint as ocp
 
 from facetmt.train import checkpoint
 
-STEPS, VALIDATE, SAVE = 160, 80, 7
+STEPS, VALIDATE, SAVE = 120, 60, 7
 # a line a step in the logs, so that whoever kills the run can see where it stands
 RECIPE = f"""\
 extends: recipe.yaml
@@ -29,7 +29,7 @@ SCHEDULES = {
     "mixed": ["schedule.policy=mixed"],
     "exp3s": [
         *("schedule.policy=exp3s", "schedule.reward=pgnorm", "optimiser.accumulate=2"),
-        *("train.steps=90", "train.validate_every=45"),  # its steps take twice as long
+        *("train.steps=70", "train.validate_every=35"),  # its steps take twice as long
     ],
 }
 PATIENCE = 120  # seconds until something must have happened
