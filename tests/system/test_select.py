@@ -86,7 +86,7 @@ batch: {rows: 16, length: 48}
 model: {preset: tiny, width: 96, mlp: 192, heads: 2}
 schedule: {policy: mixed}
 optimiser: {schedule: peak-rsqrt, learning_rate: 0.004, warmup: 60}
-train: {steps: 240, validate_every: 240, log_every: 60}
+train: {steps: 360, validate_every: 360, log_every: 60}
 decode: {beam: 1, max_length: 24}
 """
 
@@ -117,8 +117,8 @@ def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, mon
         lines += len(kept)
     assert removed == pytest.approx(0.3 * lines, abs=2)
     assert (
-        noise / removed > 0.5
-    )  # far above its share of 0.3, by a model of 240 steps (0.63); docs/selection.md has a real one
+        noise / removed > 0.6
+    )  # twice the share of noise, by a model of 360 steps (0.67); docs/selection.md has a real one
     done = facetmt(
         "prepare", tmp_path / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={tmp_path}/kept"
     )
