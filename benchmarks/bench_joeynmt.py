@@ -188,7 +188,7 @@ class Ours:
     def __init__(self, prepared: Prepared) -> None:
         model = create(ModelConfig(preset="small"), *vocabulary_sizes(prepared.vocabulary), seed=1)
         optimiser = OptimiserConfig(schedule="peak-rsqrt", learning_rate=0.001, warmup=200)
-        self.step = make_step(model.graph, optimiser, reward="none", num_facets=1, seed=1)
+        self.step = make_step(model.graph, optimiser, num_facets=1, seed=1)
         self.state = create_state(model.params)
         sampler = MixedSampler(prepared.stores("train"), BatchConfig(rows=ROWS, length=LENGTH), seed=1)
         self.feed = Feed(sampler, lambda batch: jax.tree.map(jnp.asarray, batch))

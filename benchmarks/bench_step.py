@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
+from facetmt.bandit import REWARDS
 from facetmt.data.batch import BOS, EOS, Batch
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import Model, create
@@ -84,7 +85,7 @@ def beside(
 
 def stepper(model: Model, reward: str, batch: Batch, dev: Batch, steps: int) -> Callable[[], object]:
     """`steps` steps at a call, as the loop takes them: the dev batch is fresh at the first."""
-    step = make_step(model.graph, OptimiserConfig(), reward=reward, num_facets=FACETS, seed=0)
+    step = make_step(model.graph, OptimiserConfig(), reward=REWARDS.get(reward), num_facets=FACETS, seed=0)
     state = create_state(model.params)
 
     def call() -> object:

@@ -21,7 +21,7 @@ from facetmt.runlog import REPORT
 from facetmt.train.display import prepare_progress
 from facetmt.train.interrupt import EXIT_CODE
 from facetmt.train.place import Placement
-from facetmt.train.processes import Cluster, is_lead, joined
+from facetmt.train.processes import Cluster, is_first_process, joined
 from facetmt.train.restore import TrainedModel, load_model
 from facetmt.train.run import train
 from facetmt.translate.evaluate import Scores
@@ -73,7 +73,7 @@ def train_recipe(
     recipe = load_recipe(path, overrides)
     with joined(cluster):
         outcome = train(recipe, run, resume=resume)
-        speaks = is_lead()
+        speaks = is_first_process()
     if not outcome.finished:
         print(
             f"stopped at step {outcome.step:,}; everything is saved: continue with --resume", file=sys.stderr

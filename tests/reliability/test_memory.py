@@ -1,4 +1,4 @@
-"""Row 15: want of memory is known before the first step."""
+"""Row 15: a lack of memory is known before the first step."""
 
 import jax
 import jax.numpy as jnp
@@ -6,12 +6,12 @@ import pytest
 
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
-from facetmt.train import memory
+from facetmt.train import measure
 from facetmt.train.run import train
 
 
 def test_row_15_a_step_that_cannot_fit_is_refused_before_it_runs(project, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 100_000)
+    monkeypatch.setattr(measure, "available", lambda: 100_000)
     run = project / "no-memory"
     with pytest.raises(UserError, match=r"needs 0\.\d\d GiB .* 0\.00 GiB are left; lower batch\.rows"):
         train(load_recipe(project / "recipe.yaml"), run)
@@ -25,7 +25,7 @@ def test_row_15_what_is_needed_grows_with_the_shape():
     sizes = []
     for side in (64, 256):
         shape = jax.ShapeDtypeStruct((side, side), jnp.float32)
-        sizes.append(memory.needed(jax.jit(square_twice).lower(shape).compile()))
+        sizes.append(measure.needed(jax.jit(square_twice).lower(shape).compile()))
     assert sizes[0] >= 64 * 64 * 4 and sizes[1] >= 15 * sizes[0]
 
 
@@ -35,11 +35,11 @@ def test_row_15_the_device_is_asked_what_it_has(monkeypatch):
             return {"bytes_limit": 1000, "bytes_in_use": 300}
 
     monkeypatch.setattr(jax, "local_devices", lambda: [Device()])
-    assert memory.available() == 700
+    assert measure.available() == 700
 
 
 def test_row_15_a_host_says_what_is_free():
-    free = memory.host_memory()
+    free = measure.host_memory()
     assert free is None or 0 < free < 1 << 50
 
 
@@ -49,4 +49,4 @@ def test_row_15_what_the_device_refuses_is_one_sentence():
             raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
 
     with pytest.raises(UserError, match=r"does not fit .* lower batch\.rows"):
-        memory.MeasuredStep(Refusing())(None, None)
+        measure.MeasuredStep(Refusing())(None, None, None, True)

@@ -187,13 +187,13 @@ def test_row_03_without_room_all_processes_know_it_from_the_first(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(processes, "several", lambda: True)
-    monkeypatch.setattr(processes, "is_lead", lambda: True)
+    monkeypatch.setattr(processes, "is_first_process", lambda: True)
     sent = []
     monkeypatch.setattr(
         processes.multihost_utils, "broadcast_one_to_all", lambda value: sent.append(value) or value
     )
     with pytest.raises(UserError, match="No space left on device"):
-        processes.lead(full)
+        processes.on_first_process(full)
     assert b"No space left on device" in bytes(sent[-1])  # the others raise it too
 
 

@@ -50,7 +50,10 @@ def test_row_26_a_bad_key_is_named_with_its_line_and_the_nearest_valid_one(tmp_p
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (SMALL.replace("exp3", "exp4"), "line 6: schedule.policy: Input should be 'mixed'"),
+        (
+            SMALL.replace("exp3", "exp4"),
+            "schedule: policy is 'exp4', which does not exist; did you mean exp3",
+        ),
         ("data: {source: de, target: en}\n", "line 1: the key data.root is missing; add it"),
         ("seed: 3\n", "the key data is missing; add it"),
         ("- a\n- b\n", "must hold keys and values"),

@@ -1,15 +1,18 @@
 """A run and its folder: interrupted, without room, damaged, moved, changed, and what --resume makes of it."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from facetmt.files import sole_user
 from facetmt.train import checkpoint
 from facetmt.train.interrupt import EXIT_CODE
 
@@ -77,6 +80,84 @@ def test_row_06_a_signal_at_any_moment_saves_and_exits_75_and_the_run_goes_on(pr
     assert lives.differences(undisturbed(SCHEDULE), run) == []
 
 
+@needs_proc
+@pytest.mark.parametrize("stop", ["last step", "patience"])
+def test_row_31_a_signal_in_the_last_validation_does_not_lose_its_result(project, lives, stop, facetmt):
+    """The checkpoint of the step is saved before the validation is repeated; what that changes is saved after it."""
+    steps = 8
+    settings = [f"train.steps={steps}", f"train.validate_every={steps}", "train.save_every=100"]
+    if stop == "patience":
+        settings = [
+            "train.steps=100",
+            f"train.validate_every={steps // 2}",
+            "train.patience=1",
+            "train.save_every=100",
+        ]
+        settings += ["optimiser.learning_rate=1.0e-9"]  # no validation is better than the first
+    run = project / f"last-validation-{stop.replace(' ', '-')}"
+    process = lives.start(project, run, settings)
+    logged = lambda: (run / "probs.csv").is_file() and (run / "probs.csv").read_bytes().count(b"\n") > steps  # noqa: E731
+    assert lives.await_moment(process, logged)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=lives.PATIENCE)
+    assert process.returncode == EXIT_CODE, said
+    (interrupted, _) = checkpoint.newest_whole(run / "checkpoints")
+    assert interrupted.step == steps and interrupted.host()["tally"]["validated"] < steps
+    words = lives.overrides(settings)
+    done = facetmt("train", lives.write_recipe(project), "--run", run, "--resume", *words)
+    assert done.returncode == 0 and f"step {steps}: dev loss" in done.stderr, done.stderr
+    newest, complaints = checkpoint.newest_whole(run / "checkpoints")
+    saved, rows = newest.host()["tally"], (run / "validation.jsonl").read_text(encoding="utf-8").splitlines()
+    assert newest.step == saved["validated"] == steps and not complaints
+    scores = {row["step"]: row["bleu"]["average"] for row in map(json.loads, rows)}
+    (score, step), *_ = saved["best"]
+    assert score == scores[step] == max(scores.values())
+    again = facetmt("train", lives.write_recipe(project), "--run", run, "--resume", *words)
+    assert again.returncode == 0 and "dev loss" not in again.stderr  # nothing is left to validate
+    assert f"at step {step:,}" in again.stdout and f"at step {step:,}" in done.stdout
+
+
+def test_the_last_reward_is_settled_and_logged_though_it_comes_late(undisturbed, lives):
+    run = undisturbed("lagged")
+    rows = (run / "pulls.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert len(rows) == lives.STEPS and all(rows[-1].split(","))
+    newest, _ = checkpoint.newest_whole(run / "checkpoints")
+    assert len(newest.host()["tally"]["pending"]) == 1  # for a run that is given more steps
+
+
+def test_a_run_that_failed_before_its_first_step_can_be_started_again(project, refusal, facetmt, lives):
+    run = project / "failed-at-once"
+    recipe = lives.write_recipe(project)
+    few = lives.overrides(["train.steps=2", "train.validate_every=2"])
+    said = refusal(
+        "train", recipe, "--run", run, *few, "--set", "batch.length=8", "--set", "data.max_length=40"
+    )
+    assert "batch.length" in said or "lengthen the rows" in said
+    done = facetmt("train", recipe, "--run", run, *few)
+    assert done.returncode == 0, done.stderr
+    assert "already holds a run" in refusal("train", recipe, "--run", run, *few)
+
+
+def test_two_trainings_do_not_share_a_run_directory(project, lives, refusal):
+    run = project / "shared"
+    with sole_user_of(run):
+        said = refusal("train", lives.write_recipe(project), "--run", run)
+    assert f"{run}: another process is training there" in said
+
+
+@contextmanager
+def sole_user_of(run: Path):
+    run.mkdir()
+    with sole_user(run, "training"):
+        yield
+
+
+def test_a_run_directory_that_cannot_be_made_is_one_sentence(project, lives, refusal, tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    said = refusal("train", lives.write_recipe(project), "--run", tmp_path / "file" / "x")
+    assert f"--run {tmp_path / 'file' / 'x'}: cannot make that folder (Not a directory); give another" in said
+
+
 @pytest.mark.parametrize("verb", ["translate", "evaluate"])
 def test_row_06_decoding_ends_at_once_and_leaves_nothing_half_written(run, verb):
     command = [sys.executable, "-m", "facetmt", verb, str(run)]
@@ -117,7 +198,7 @@ def test_row_03_without_room_for_a_checkpoint_the_run_ends_and_the_earlier_ones_
     place = run / "checkpoints"
     assert answer.startswith(f"facetmt: could not save the checkpoint of step {lives.STEPS} in {place} (")
     assert "File too large" in answer and answer.endswith(
-        "make room or mend the permissions, then continue with --resume"
+        "make room or fix the permissions, then continue with --resume"
     )
     assert checkpoint.newest_whole(run / "checkpoints") == (before, [])
 

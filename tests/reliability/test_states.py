@@ -30,7 +30,7 @@ from facetmt.runlog import RunLog
 from facetmt.train import checkpoint
 from facetmt.train.session import Session, restore
 from facetmt.train.step import Metrics
-from facetmt.train.tally import Tally
+from facetmt.train.tally import Pending, Tally
 
 FACETS = {"it": 40, "law": 11, "talks": 1}
 LAG, KEEP, STEPS = 1, 2, 120
@@ -80,7 +80,7 @@ def new_life(directory: Path, stores, fresh: bool) -> SimpleNamespace:
         state={"w": np.zeros(4)},
         scheduler=FacetScheduler(list(FACETS), Exp3S(len(FACETS)), "pg", seed=3),
         sampler=FacetSampler(stores, shape, seed=3),
-        dev_sampler=DevSampler(stores, [np.arange(1)] * 3, shape, seed=3),
+        signal=DevSampler(stores, [np.arange(1)] * 3, shape, seed=3),
         log=RunLog(directory, list(FACETS), fresh=fresh),
         tally=Tally(),
     )
@@ -91,7 +91,7 @@ def advance(life: SimpleNamespace) -> None:
     tally, scheduler = life.tally, life.scheduler
     pull = scheduler.pull()
     batch = life.sampler.next(pull.arm)
-    dev = life.dev_sampler.next()
+    dev = life.signal.next()
     before = float(np.abs(life.state["w"]).sum())
     life.state["w"] = np.cos(
         life.state["w"] + [batch.source.sum(), batch.label.sum(), dev.label.sum(), pull.prob]
@@ -101,7 +101,7 @@ def advance(life: SimpleNamespace) -> None:
     metrics = Metrics(
         before, 1, before, after if tally.step % 13 else float("nan"), 1.0, 1e-3, True, 0, [], []
     )
-    tally.pending.append((tally.step, pull, metrics))
+    tally.pending.append(Pending(tally.step, pull, metrics))
     while len(tally.pending) > LAG:
         step, drawn, seen = tally.pending.pop(0)
         record = scheduler.feedback(drawn, before=seen.before, after=seen.after)

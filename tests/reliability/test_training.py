@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from facetmt.bandit import Exp3, Exp3S, FacetScheduler
+from facetmt.bandit import REWARDS, Exp3, Exp3S, FacetScheduler
 from facetmt.data.batch import BOS, EOS, Batch
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import create
@@ -25,7 +25,7 @@ ROWS, LENGTH = 3, 6
 @pytest.fixture(scope="module")
 def take():
     """One step with a dev reward: new state and metrics; compiled once."""
-    step = make_step(MODEL.graph, CONFIG, reward="dev-pgnorm", num_facets=2, seed=5)
+    step = make_step(MODEL.graph, CONFIG, reward=REWARDS["dev-pgnorm"], num_facets=2, seed=5)
 
     def run(params, batch, dev):
         state, values = step(create_state(params), batch, dev, np.bool_(True))
@@ -81,7 +81,7 @@ def test_row_12_after_some_in_a_row_the_run_stops_and_names_step_and_facet(facet
     answer = done.stderr.splitlines()[-1]
     pulls = (run / "pulls.csv").read_text(encoding="utf-8").splitlines()
     step, facet, *_ = pulls[-1].split(",")
-    assert "no finite number for 3 steps in a row" in answer
+    assert "the loss was not finite for 3 steps in a row" in answer
     assert f"the last at step {step} on facet {facet};" in answer
     assert "lower optimiser.learning_rate" in answer and "--resume" in answer
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from facetmt.bandit.exp3 import Exp3, Exp3S
-from facetmt.bandit.multidds import MultiDds
-from facetmt.bandit.odm import AsMeasured, Odm
-from facetmt.bandit.policy import Policy, Probs, Static, temperature_probs
-from facetmt.bandit.reward import QuantileScaler
+from facetmt.bandit.exp3 import Exp3
+from facetmt.bandit.policy import temperature_probs
+from facetmt.bandit.reward import REWARDS, QuantileScaler, RewardRow
 from facetmt.bandit.scheduler import FacetScheduler
+from facetmt.bandit.schedules import NOTHING, POLICIES, REWARD, PolicyRow
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,8 @@ class ScheduleConfig:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    policy: Literal["mixed", "static", "exp3", "exp3s", "odm", "multidds"] = (
-        "exp3"  # mixed: the shuffled whole
-    )
-    reward: Literal["loss", "pg", "pgnorm", "dev-loss", "dev-pg", "dev-pgnorm"] = "dev-pgnorm"
+    policy: str = "exp3"  # a row of POLICIES
+    reward: str = ""  # a row of REWARDS; left out: the policy's own
     learning_rate: float = 0.1  # μ
     exploration: float = 0.25  # γ
     tau: float = 1.0  # static: p(f) ∝ size^(1/τ)
@@ -32,72 +30,71 @@ class ScheduleConfig:
     window: int = 5000  # latest raw rewards that the scaling looks at
     low: float = 0.2  # clipping quantiles of that window
     high: float = 0.8
-    probe_every: int = 1000  # multidds: steps between measurements of all facets
+    probe_every: int = 1000  # steps between measurements of all facets, for policies that learn from them
+    probe_updates: int = 1  # multidds: steps of Adam per measurement
     feedback_lag: Literal[0, 1] = 0  # 1: the next arm is drawn before this step's reward is known
 
     def __post_init__(self) -> None:
+        check_name("policy", self.policy, POLICIES)
+        if not self.reward:
+            object.__setattr__(self, "reward", self.row.reward)
+        check_name("reward", self.reward, REWARDS)
         for key in ("tau", "prior_tau"):
             value = getattr(self, key)
             if value is not None and (value == 0 or math.isnan(value)):
                 raise ValueError(f"{key} must be a number other than 0; write .inf for uniform sampling")
-        if self.probe_every < 1:
-            raise ValueError(f"probe_every is {self.probe_every}; give at least 1")
+        for key in ("probe_every", "probe_updates"):
+            if getattr(self, key) < 1:
+                raise ValueError(f"{key} is {getattr(self, key)}; give at least 1")
         Exp3(1, learning_rate=self.learning_rate, exploration=self.exploration)
         QuantileScaler(self.window, self.low, self.high)
 
     @property
+    def row(self) -> PolicyRow:
+        """What the table of schedules says of the policy."""
+        return POLICIES[self.policy]
+
+    @property
+    def label(self) -> str:
+        """The system's name in tables."""
+        return self.row.label(self)
+
+    @property
+    def step_reward(self) -> RewardRow | None:
+        """The reward that each step is measured by; None where nothing is learned from single steps."""
+        return REWARDS[self.reward] if self.row.signal == REWARD else None
+
+    @property
     def learns(self) -> bool:
         """Whether the reward of each step changes anything."""
-        return self.policy not in ("mixed", "static", "multidds")
+        return self.row.signal == REWARD
 
     @property
     def probes(self) -> bool:
         """Whether all facets are measured now and then."""
-        return self.policy == "multidds"
+        return self.row.signal not in (NOTHING, REWARD)
 
 
-def _prior(config: ScheduleConfig, sizes: Sequence[int]) -> Probs | None:
-    return None if config.prior_tau is None else temperature_probs(sizes, config.prior_tau)
-
-
-def _exp3(kind: type[Exp3]) -> Callable[[ScheduleConfig, Sequence[int]], Policy]:
-    def build(config: ScheduleConfig, sizes: Sequence[int]) -> Policy:
-        return kind(
-            len(sizes),
-            learning_rate=config.learning_rate,
-            exploration=config.exploration,
-            prior=_prior(config, sizes),
-        )
-
-    return build
-
-
-# The mixed baseline has a single arm: the shuffled concatenation of all facets.
-POLICIES: dict[str, Callable[[ScheduleConfig, Sequence[int]], Policy]] = {
-    "mixed": lambda config, sizes: Static([1.0]),
-    "static": lambda config, sizes: Static(temperature_probs(sizes, config.tau)),
-    "exp3": _exp3(Exp3),
-    "exp3s": _exp3(Exp3S),
-    # MultiDDS starts from the corpus's own proportions
-    "multidds": lambda config, sizes: MultiDds(
-        len(sizes),
-        learning_rate=config.learning_rate,
-        prior=temperature_probs(sizes, config.prior_tau or 1.0),
-    ),
-    "odm": lambda config, sizes: Odm(len(sizes)),
-}
+def check_name(kind: str, name: str, known: Collection[str]) -> None:
+    """ValueError with the nearest name where there is no such row."""
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+        raise ValueError(f"{kind} is {name!r}, which does not exist; {hint}")
 
 
 def build_scheduler(
     config: ScheduleConfig, facets: Sequence[str], sizes: Sequence[int], seed: int
 ) -> FacetScheduler:
-    """The scheduler over these facets (for `mixed`, over the one arm of that name)."""
-    names = ["mixed"] if config.policy == "mixed" else facets
-    scaler = AsMeasured if config.policy == "odm" else QuantileScaler
+    """The scheduler over these facets, or over one arm named after the policy that draws the whole."""
+    row = config.row
+    names = [config.policy] if row.draws == "whole" else facets
+    tau = row.tau(config)
+    start = None if tau is None else temperature_probs(sizes, tau)
     return FacetScheduler(
         names,
-        POLICIES[config.policy](config, sizes),
+        row.build(config, len(names), start),
         config.reward,
         seed=seed,
-        scaler=scaler(config.window, config.low, config.high),
+        scaler=row.scaler(config.window, config.low, config.high),
     )

@@ -109,9 +109,8 @@ class Exp3S(Exp3):
 def share_weights(weights: Probs, alpha: float) -> Probs:
     """log[(1−α)·exp(w_i) + α/(n−1)·Σ_{j≠i} exp(w_j)], finite for any finite weights."""
     arms = weights.size
-    if (
-        alpha == 1.0
-    ):  # nothing of an arm's own remains: a sum over the others alone may underflow, its log not
+    if alpha == 1.0:
+        # nothing of an arm's own remains: the sum over the others may underflow, but its log does not
         others: Probs = np.logaddexp.reduce(np.where(np.eye(arms, dtype=bool), -np.inf, weights), axis=1)
         return others - math.log(arms - 1)
     best = weights.max()

@@ -25,16 +25,20 @@ class MultiDds:
         arms: int,
         *,
         learning_rate: float = 0.1,
+        updates: int = 1,
         prior: Sequence[float] | npt.NDArray[Any] | None = None,
     ) -> None:
         if arms < 1:
             raise ValueError("a policy needs at least one arm")
         if not (learning_rate > 0 and math.isfinite(learning_rate)):
             raise ValueError(f"learning_rate must be positive, not {learning_rate}")
+        if updates < 1:
+            raise ValueError(f"updates must be at least 1, not {updates}")
         self.learning_rate = learning_rate
+        self.updates = updates  # steps of Adam per measurement
         self._logits = np.zeros(arms) if prior is None else prior_weights(arms, prior)
         self._first, self._second = np.zeros(arms), np.zeros(arms)
-        self._updates = 0
+        self._steps = 0
         self._probs: Probs | None = None
 
     @property
@@ -51,19 +55,24 @@ class MultiDds:
         gain = np.zeros(self.arms)
         for arm, value in credit:
             gain[arm] += reward * min(max(value, -1e6), 1e6)
+        for _ in range(self.updates):
+            self._climb(gain)
+
+    def _climb(self, gain: Probs) -> None:
+        """One step of Adam; π moves with each, so its gradient is taken anew."""
         # Σ_i R(i)·∇ log π(i) = R − (Σ R)·π
         slope = gain - gain.sum() * self.probs()
-        self._updates += 1
+        self._steps += 1
         self._first += (1 - BETAS[0]) * (slope - self._first)
         self._second += (1 - BETAS[1]) * (slope**2 - self._second)
-        first = self._first / (1 - BETAS[0] ** self._updates)
-        second = self._second / (1 - BETAS[1] ** self._updates)
+        first = self._first / (1 - BETAS[0] ** self._steps)
+        second = self._second / (1 - BETAS[1] ** self._steps)
         self._logits = self._logits + self.learning_rate * first / (np.sqrt(second) + EPSILON)
         self._probs = None
 
     def state(self) -> State:
         moments = {"first": self._first.tolist(), "second": self._second.tolist()}
-        return {"kind": self.kind, "weights": self._logits.tolist(), **moments, "updates": self._updates}
+        return {"kind": self.kind, "weights": self._logits.tolist(), **moments, "updates": self._steps}
 
     def restore(self, state: Mapping[str, Any], arms: Sequence[int | None]) -> None:
         check_kind(state, self.kind)
@@ -72,5 +81,5 @@ class MultiDds:
             np.array([0.0 if arm is None else state[name][arm] for arm in arms])
             for name in ("first", "second")
         )
-        self._updates = int(state["updates"])
+        self._steps = int(state["updates"])
         self._probs = None

@@ -79,6 +79,8 @@ def mean_return(saved: Probs, arms: Sequence[int | None], rate: float) -> float:
 class AsMeasured(QuantileScaler):
     """Rewards reach the policy as they were measured, for ODM learns from the plain loss; health still counts."""
 
+    clips = False
+
     def scale(self, reward: float) -> float:
         super().scale(reward)
         return reward

@@ -6,7 +6,8 @@ import math
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from facetmt.bandit.policy import State
 
@@ -33,18 +34,33 @@ def dev_loss(before: float, after: float) -> float:
     return after
 
 
-REWARDS: dict[str, Reward] = {
-    "loss": loss,
-    "pg": pg,
-    "pgnorm": pgnorm,
-    "dev-loss": dev_loss,
-    "dev-pg": pg,
-    "dev-pgnorm": pgnorm,
+@dataclass(frozen=True, slots=True)
+class RewardRow:
+    """A reward: its function, the batch whose losses it compares, and which of them need a pass of their own."""
+
+    function: Reward
+    batch: Literal["train", "dev"]
+    before: bool = False  # a pass before the update; the training batch's loss is known without one
+    after: bool = True  # a pass after the update
+
+    def __call__(self, before: float, after: float) -> float:
+        return self.function(before, after)
+
+
+REWARDS: dict[str, RewardRow] = {
+    "loss": RewardRow(loss, "train", after=False),
+    "pg": RewardRow(pg, "train"),
+    "pgnorm": RewardRow(pgnorm, "train"),
+    "dev-loss": RewardRow(dev_loss, "dev"),
+    "dev-pg": RewardRow(pg, "dev", before=True),
+    "dev-pgnorm": RewardRow(pgnorm, "dev", before=True),
 }
 
 
 class QuantileScaler:
     """Clip to two quantiles of the latest raw rewards, then map linearly to [-1, 1]."""
+
+    clips: ClassVar[bool] = True  # whether what the policy learns from is clipped
 
     def __init__(self, window: int = 5000, low: float = 0.2, high: float = 0.8) -> None:
         if window < 1:
@@ -53,7 +69,7 @@ class QuantileScaler:
             raise ValueError(f"quantiles must satisfy 0 <= low < high <= 1, not {low} and {high}")
         self.window, self.low, self.high = window, low, high
         self._recent: deque[float] = deque()
-        self._sorted: list[float] = []  # the same rewards in order: two bisections a step, never a sort
+        self._sorted: list[float] = []  # the same rewards in order: two bisections per step, never a sort
         self._clipped: deque[bool] = deque(maxlen=window)
         self._clipped_count = 0
 

@@ -89,6 +89,19 @@ class FacetScheduler:
         """Feedback of several (pull, before, after), in order: each row is scaled by the window so far."""
         return [self.feedback(pull, before=before, after=after) for pull, before, after in rows]
 
+    def measured(self, values: Sequence[float]) -> Probs:
+        """Teach a policy that learns from all facets at once: one number per facet; π after it.
+
+        Values that are not finite are dropped and counted, as rewards are.
+        """
+        if len(values) != len(self.facets):
+            raise ValueError(f"a measurement has {len(values)} values for {len(self.facets)} facets")
+        credit = [(arm, float(value)) for arm, value in enumerate(values) if math.isfinite(value)]
+        self._dropped += len(values) - len(credit)
+        if credit:
+            self.policy.update(credit, 1.0)
+        return self.policy.probs()
+
     def probs(self) -> Probs:
         """π, the distribution of the next pull."""
         return self.policy.probs()

@@ -81,13 +81,26 @@ class FacetSampler(Sampler):
     """Homogeneous batches by facet index; a facet's stream depends on seed, name and its own draws alone."""
 
     def __init__(
-        self, stores: Sequence[Store], config: BatchConfig, seed: int, rows: slice | None = None
+        self,
+        stores: Sequence[Store],
+        config: BatchConfig,
+        seed: int,
+        rows: slice | None = None,
+        *,
+        purpose: str = "facet",
+        chosen: Sequence[Int] | None = None,
     ) -> None:
+        """Streams of another `purpose` are in another order; `chosen` pairs of each store, where it has any."""
         if len({store.name for store in stores}) != len(stores):
             raise ValueError("two stores have the same facet name")
-        streams = {
-            store.name: Stream(PairSet([store], [index]), config, stream_key(seed, "facet", store.name), rows)
+        sets = [
+            PairSet([store], [index], None if chosen is None else [chosen[index]])
             for index, store in enumerate(stores)
+        ]
+        streams = {
+            store.name: Stream(pairs, config, stream_key(seed, purpose, store.name), rows)
+            for store, pairs in zip(stores, sets, strict=True)
+            if chosen is None or len(pairs)
         }
         super().__init__(streams, seed)
 

@@ -16,7 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from facetmt.bandit import REWARDS, FacetScheduler, Policy, Pull, QuantileScaler
-from facetmt.bandit.config import POLICIES, ScheduleConfig, build_scheduler
+from facetmt.bandit.config import ScheduleConfig, build_scheduler
+from facetmt.bandit.schedules import POLICIES
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.runlog import RECIPE, Pulls, Run

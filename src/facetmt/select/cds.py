@@ -89,7 +89,7 @@ def fine_tuned(model: TrainedModel, trusted: Sequence[Sentence], config: FilterC
     optimiser = OptimiserConfig(
         schedule="constant", learning_rate=config.learning_rate, warmup=0, label_smoothing=0.0
     )
-    step = make_step(model.graph, optimiser, reward="none", num_facets=1, seed=config.seed)
+    step = make_step(model.graph, optimiser, num_facets=1, seed=config.seed)
     score = jax.jit(partial(log_probability, model.graph))
     state, feed = create_state(model.params), endless_batches(learn, shape, config.seed)
 

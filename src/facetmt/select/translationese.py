@@ -65,7 +65,7 @@ def train_models(texts: Sequence[Path], directory: Path, config: LabelConfig, te
     prepared.copy_vocabulary(directory / CODEC)
     sampler = FacetSampler(prepared.stores("train"), config.batch, config.seed)
     graph, params = language_model.create(config.model, prepared.vocabulary.target_size, seed=config.seed)
-    step = make_step(graph, config.optimiser, reward="none", num_facets=len(CLASSES), seed=config.seed)  # type: ignore[arg-type]
+    step = make_step(graph, config.optimiser, num_facets=len(CLASSES), seed=config.seed)  # type: ignore[arg-type]
     for place, name in enumerate(CLASSES):
         state = create_state(params)
         losses = []

@@ -5,32 +5,36 @@ R(i) = mean_j cos(∇dev_j, ∇train_i) = ĝ_i · mean_j d̂_j: with unit gradie
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from facetmt.data.batch import Batch
-from facetmt.data.stream import dev_batches
-from facetmt.model.transformer import Params
+from facetmt.data.batch import Batch, BatchConfig
+from facetmt.data.prepare import Prepared
+from facetmt.data.sampler import FacetSampler
+from facetmt.model.transformer import Graph, Params
 from facetmt.train.loss import loss_sum, mean, token_count
-from facetmt.train.session import Session
+from facetmt.train.place import Placement
 from facetmt.train.state import global_norm
 
 
 class Alignment:
-    """2K backward passes: one a facet on its next training batch, one a facet on its part of the dev set."""
+    """2K backward passes: one per facet on a training batch, one per facet on a dev batch.
 
-    def __init__(self, session: Session) -> None:
-        self._sampler, self._place = session.sampler, session.share.put
-        stores = session.prepared.stores("dev")
-        self._dev = [
-            next(iter(dev_batches([store], [chosen], session.recipe.batch, session.share.rows)))
-            for store, chosen in zip(stores, session.prepared.dev_chosen, strict=True)
-            if len(chosen)
-        ]
-        graph = session.graph
+    Both are drawn anew for each measurement, from streams that training does not use.
+    """
+
+    def __init__(
+        self, graph: Graph, prepared: Prepared, shape: BatchConfig, seed: int, placement: Placement
+    ) -> None:
+        share = placement.share(shape.rows)
+        self._put = share.put
+        self._train = FacetSampler(prepared.stores("train"), shape, seed, share.rows, purpose="probe")
+        dev, chosen = prepared.stores("dev"), prepared.dev_chosen
+        self._dev = FacetSampler(dev, shape, seed, share.rows, purpose="probe dev", chosen=chosen)
 
         def unit_gradient(params: Params, batch: Batch) -> Any:
             present = (batch.target_segment > 0).astype(jnp.float32)
@@ -48,18 +52,27 @@ class Alignment:
         self._add = jax.jit(lambda one, other: jax.tree.map(jnp.add, one, other))
         self._product = jax.jit(
             lambda one, other: sum(jax.tree.leaves(jax.tree.map(lambda a, b: jnp.sum(a * b), one, other))),
-            out_shardings=session.placement.everywhere,
+            out_shardings=placement.everywhere,
         )
 
-    def credit(self, params: Params) -> list[tuple[int, float]]:
-        """(facet, R(facet)) for every facet; draws nothing from the streams."""
+    def __call__(self, params: Params) -> list[float]:
+        """R(i) of every facet."""
         wanted: Any = None
-        for batch in self._dev:
-            unit = self._unit(params, self._place(batch))
+        for stream in range(len(self._dev.names)):
+            unit = self._unit(params, self._put(self._dev.next(stream)))
             wanted = unit if wanted is None else self._add(wanted, unit)
-        credit = []
-        for facet in range(len(self._sampler.names)):
-            batch, _ = self._sampler.draw(self._sampler.cursor(facet), facet)
-            product = self._product(self._unit(params, self._place(batch)), wanted)
-            credit.append((facet, float(product) / len(self._dev)))
-        return credit
+        return [
+            float(self._product(self._unit(params, self._put(self._train.next(facet))), wanted))
+            / len(self._dev.names)
+            for facet in range(len(self._train.names))
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """Where both kinds of streams stand."""
+        return {"train": self._train.state(), "dev": self._dev.state()}
+
+    def restore(self, state: Mapping[str, Any] | None) -> None:
+        """Continue as saved; a run of version 0.1.0 saved nothing, and begins its streams here."""
+        if state is not None:
+            self._train.restore(state["train"])
+            self._dev.restore(state["dev"])

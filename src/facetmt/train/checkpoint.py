@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import logging
 import os
@@ -19,10 +18,12 @@ import jax
 import orbax.checkpoint as ocp
 
 from facetmt.errors import UserError
-from facetmt.train.processes import lead
+from facetmt.files import flush, flush_tree, sha256
+from facetmt.train.processes import on_first_process
 
 FORMAT = 1
 ARRAYS, HOST, MANIFEST = "arrays", "host.json", "manifest.json"
+REPLACED = ".replaced-"  # a whole checkpoint that another of the same step is taking the place of
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room, quota, limit of a file's size
 
 
@@ -59,24 +60,26 @@ def save(directory: Path, step: int, arrays: Any, host: dict[str, Any]) -> Check
 
     Every process writes its part of the arrays; the first one does the rest.
     """
-    final, partial = of_step(directory, step).path, directory / f".partial-{step:09d}"
+    final, partial = directory / f"step-{step:09d}", directory / f".partial-{step:09d}"
     try:
-        lead(lambda: begin(partial, sum(leaf.nbytes for leaf in jax.tree.leaves(arrays))))
+        on_first_process(lambda: begin(partial, sum(leaf.nbytes for leaf in jax.tree.leaves(arrays))))
         with unlogged(), ocp.StandardCheckpointer() as writer:
             writer.save((partial / ARRAYS).absolute(), arrays)
-        lead(lambda: finish(partial, final, step, host))
+        on_first_process(lambda: finish(partial, final, step, host))
     except Exception as error:  # orbax raises many kinds; none may pass for a saved checkpoint
         raise UserError(
             f"could not save the checkpoint of step {step} in {directory} ({error}); earlier checkpoints are "
-            "intact: make room or mend the permissions, then continue with --resume"
+            "intact: make room or fix the permissions, then continue with --resume"
         ) from error
     return Checkpoint(final, step)
 
 
 def begin(partial: Path, size: int) -> None:
     """An empty folder with room for `size` bytes; what earlier saves left unfinished goes."""
-    for left in partial.parent.glob(".partial-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    current = {one.path for one in finished(partial.parent)}
+    for left in (*partial.parent.glob(".partial-*"), *partial.parent.glob(f"{REPLACED}*")):
+        if left not in current:
+            shutil.rmtree(left, ignore_errors=True)
     partial.mkdir(parents=True)
     if sys.platform == "linux":  # a full disk or quota is better met here than in orbax's threads
         room = partial / "room"
@@ -104,24 +107,32 @@ def unlogged() -> Iterator[None]:
 def finish(partial: Path, final: Path, step: int, host: dict[str, Any]) -> None:
     """Make what was written a checkpoint."""
     (partial / HOST).write_text(json.dumps(host), encoding="utf-8")
-    files = {name: digest(partial / name) for name in relative_files(partial)}
+    files = {name: sha256(partial / name) for name in relative_files(partial)}
     manifest = {"format": FORMAT, "step": step, "files": files}
     (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
     flush_tree(partial)
-    if final.exists():
-        shutil.rmtree(final)
+    former = final.parent / f"{REPLACED}{step:09d}"
+    if final.exists():  # a validation changes what the checkpoint of its step says of the best model
+        shutil.rmtree(former, ignore_errors=True)
+        final.rename(former)
     partial.rename(final)
     flush(final.parent)
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def of_step(directory: Path, step: int) -> Checkpoint:
-    return Checkpoint(directory / f"step-{step:09d}", step)
+    """The finished checkpoint of a step."""
+    return next(one for one in finished(directory) if one.step == step)
 
 
 def finished(directory: Path) -> list[Checkpoint]:
-    """All finished checkpoints, oldest first."""
-    found = [path for path in directory.glob("step-*") if path.is_dir() and path.name[5:].isdigit()]
-    return [Checkpoint(path, int(path.name[5:])) for path in sorted(found)]
+    """All finished checkpoints, oldest first; a kill may have left one under the name it had while replaced."""
+    found: dict[int, Path] = {}
+    for prefix in (REPLACED, "step-"):
+        for path in directory.glob(f"{prefix}*"):
+            if path.is_dir() and path.name.removeprefix(prefix).isdigit():
+                found[int(path.name.removeprefix(prefix))] = path
+    return [Checkpoint(found[step], step) for step in sorted(found)]
 
 
 def newest_whole(directory: Path) -> tuple[Checkpoint | None, list[str]]:
@@ -154,7 +165,7 @@ def verify(checkpoint: Checkpoint) -> None:
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             raise DamagedCheckpoint(f"{path / MANIFEST} names {name!r}, which lies outside the checkpoint")
         try:
-            actual = digest(path / name)
+            actual = sha256(path / name)
         except OSError as error:
             raise DamagedCheckpoint(f"{path / name} cannot be read ({error.strerror})") from error
         if actual != expected:
@@ -170,26 +181,7 @@ def prune(directory: Path, keep: int, wanted: set[int]) -> None:
             shutil.rmtree(checkpoint.path)
 
 
-def digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def relative_files(root: Path) -> Iterator[str]:
     for path in sorted(root.rglob("*")):
         if path.is_file():
             yield path.relative_to(root).as_posix()
-
-
-def flush_tree(root: Path) -> None:
-    for path in [*root.rglob("*"), root]:
-        flush(path)
-
-
-def flush(path: Path) -> None:
-    """Force a file's content, or a folder's entries, onto the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

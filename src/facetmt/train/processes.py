@@ -117,17 +117,17 @@ def several() -> bool:
     return jax.distributed.is_initialized() and jax.process_count() > 1
 
 
-def is_lead() -> bool:
+def is_first_process() -> bool:
     """The first process writes logs and speaks to the user."""
     return not several() or jax.process_index() == 0
 
 
-def lead(work: Callable[[], Any]) -> Any:
+def on_first_process(work: Callable[[], Any]) -> Any:
     """The first process works, the others wait; all get its answer (JSON), or the error that it made."""
     if not several():
         return work()
     answer: dict[str, Any] = {}
-    if is_lead():
+    if is_first_process():
         try:
             answer["value"] = work()
         except (UserError, OSError) as error:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from facetmt.data.prepare import Prepared, open_prepared, prepare
+from facetmt.errors import UserError
+from facetmt.files import sole_user, write_whole
 from facetmt.recipe import Recipe
 from facetmt.train.display import Watcher, prepare_progress, watch
 from facetmt.train.interrupt import Interrupt
 from facetmt.train.loop import Loop
-from facetmt.train.processes import is_lead, lead
+from facetmt.train.processes import is_first_process, on_first_process
 from facetmt.train.session import Session, check_directory, open_session
 
 FACETS = "facets.json"  # name -> languages and sizes, for reports
@@ -32,12 +35,34 @@ def train(
     recipe: Recipe, directory: Path, *, resume: bool = False, watchers: Sequence[Watcher] = ()
 ) -> Outcome:
     """Train to the last step, or to a signal; `watchers` are told how it goes, besides the screen."""
-    lead(lambda: check_directory(recipe, directory, resume))
+    on_first_process(lambda: check_directory(recipe, directory, resume))
     prepared = prepare_once(recipe)
+    with ExitStack() as stack:
+        on_first_process(lambda: stack.enter_context(claimed(directory)))
+        return train_prepared(recipe, directory, prepared, resume, watchers)
+
+
+@contextmanager
+def claimed(directory: Path) -> Iterator[None]:
+    """The run directory, made if it is not there, for this training alone."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"--run {directory}: cannot make that folder ({error.strerror}); give another"
+        ) from error
+    with sole_user(directory, "training"):
+        yield
+
+
+def train_prepared(
+    recipe: Recipe, directory: Path, prepared: Prepared, resume: bool, watchers: Sequence[Watcher]
+) -> Outcome:
+    """Open the session and loop."""
     session = open_session(recipe, directory, prepared, resume)
-    lead(lambda: write_facets(prepared, directory))
+    on_first_process(lambda: write_facets(prepared, directory))
     done = session.tally.step
-    own = watch(directory, recipe.train.steps, done, recipe.train.tensorboard) if is_lead() else []
+    own = watch(directory, recipe.train.steps, done, recipe.train.tensorboard) if is_first_process() else []
     try:
         for note in session.notes if own else ():
             own[0].say(note)
@@ -58,7 +83,7 @@ def prepare_once(recipe: Recipe) -> Prepared:
         with prepare_progress() as tell:
             made.append(prepare(recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=tell))
 
-    lead(work)
+    on_first_process(work)
     return made[0] if made else open_prepared(Path(recipe.prepared))
 
 
@@ -73,4 +98,4 @@ def write_facets(prepared: Prepared, directory: Path) -> None:
         facet.name: {"source": facet.source_language, "target": facet.target_language, "train": size}
         for facet, size in zip(prepared.facets, sizes, strict=True)
     }
-    (directory / FACETS).write_text(json.dumps(table, indent=1, ensure_ascii=False), encoding="utf-8")
+    write_whole(directory / FACETS, json.dumps(table, indent=1, ensure_ascii=False))

@@ -8,21 +8,27 @@ from typing import Any
 
 from facetmt.bandit import FacetScheduler
 from facetmt.bandit.config import build_scheduler
-from facetmt.data.batch import BatchConfig
+from facetmt.bandit.schedules import Draws
 from facetmt.data.prepare import Prepared
-from facetmt.data.sampler import DevSampler, FacetSampler, MixedSampler, Sampler
+from facetmt.data.sampler import FacetSampler, MixedSampler, Sampler
 from facetmt.data.vocab import Vocabulary
 from facetmt.errors import UserError
+from facetmt.files import write_whole
 from facetmt.model import transformer
 from facetmt.recipe import Recipe, differences, dump_recipe, load_recipe
-from facetmt.runlog import CHECKPOINTS, RECIPE, RunLog, SilentLog
+from facetmt.runlog import CHECKPOINTS, PULLS, RECIPE, RunLog, SilentLog
 from facetmt.train import checkpoint
 from facetmt.train.place import Placement, Share
-from facetmt.train.processes import is_lead, lead
+from facetmt.train.processes import is_first_process, on_first_process
+from facetmt.train.signals import Opened, Signal, make_signal
 from facetmt.train.state import TrainState, create_state
 from facetmt.train.tally import Tally
 
 VOCABULARY = "vocabulary"  # the run's own copy of what translating needs
+SAMPLERS: dict[Draws, type[FacetSampler] | type[MixedSampler]] = {
+    "facet": FacetSampler,
+    "whole": MixedSampler,
+}
 
 
 @dataclass
@@ -36,7 +42,7 @@ class Session:
     state: TrainState
     scheduler: FacetScheduler
     sampler: Sampler
-    dev_sampler: DevSampler | None
+    signal: Signal
     log: RunLog
     tally: Tally
     placement: Placement
@@ -49,7 +55,7 @@ class Session:
             "tally": self.tally.state(),
             "scheduler": self.scheduler.state(),
             "sampler": self.sampler.state(),
-            "dev_sampler": self.dev_sampler.state() if self.dev_sampler else None,
+            "dev_sampler": self.signal.state(),
             "log": self.log.position(),
             "fingerprint": self.prepared.fingerprint,
         }
@@ -57,10 +63,10 @@ class Session:
 
 def open_session(recipe: Recipe, directory: Path, prepared: Prepared, resume: bool) -> Session:
     """A new run in an empty directory, or the continuation of one."""
-    step, notes = lead(lambda: newest_step(recipe, directory, resume))
+    step, notes = on_first_process(lambda: newest_step(recipe, directory, resume))
     saved = None if step is None else checkpoint.of_step(directory / CHECKPOINTS, step)
     if saved is None:
-        lead(lambda: describe(recipe, directory, prepared))
+        on_first_process(lambda: describe(recipe, directory, prepared))
     session = new_session(recipe, directory, prepared, fresh=saved is None)
     if saved is not None:
         try:
@@ -80,7 +86,6 @@ def open_session(recipe: Recipe, directory: Path, prepared: Prepared, resume: bo
 def newest_step(recipe: Recipe, directory: Path, resume: bool) -> tuple[int | None, list[str]]:
     """The step to continue from, and what is wrong with newer checkpoints."""
     check_directory(recipe, directory, resume)
-    directory.mkdir(parents=True, exist_ok=True)
     saved, notes = checkpoint.newest_whole(directory / CHECKPOINTS) if resume else (None, [])
     if saved is None and notes:
         raise UserError(
@@ -91,9 +96,7 @@ def newest_step(recipe: Recipe, directory: Path, resume: bool) -> tuple[int | No
 
 def describe(recipe: Recipe, directory: Path, prepared: Prepared) -> None:
     """Write down what the run is, first of all and at once: from then on it can be resumed."""
-    partial = directory / f".{RECIPE}"
-    partial.write_text(dump_recipe(recipe), encoding="utf-8")
-    partial.rename(directory / RECIPE)
+    write_whole(directory / RECIPE, dump_recipe(recipe))
     prepared.copy_vocabulary(directory / VOCABULARY)
 
 
@@ -101,14 +104,19 @@ def check_directory(recipe: Recipe, directory: Path, resume: bool) -> None:
     """Refuse to overwrite a run, and to continue one with another recipe."""
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory} is a file; give another --run")
-    if not directory.exists() or all(path.name == f".{RECIPE}" for path in directory.iterdir()):
+    content = [path.name for path in directory.iterdir()] if directory.exists() else []
+    if all(name.startswith(".") for name in content):
         if resume:
             raise UserError(f"{directory} holds no run to resume; leave out --resume to start one")
         return
     if not (directory / RECIPE).is_file():
         raise UserError(f"{directory} is not empty and not a run directory; give another --run")
     if not resume:
-        raise UserError(f"{directory} already holds a run; continue it with --resume or give another --run")
+        if began(directory):
+            raise UserError(
+                f"{directory} already holds a run; continue it with --resume or give another --run"
+            )
+        return
     changed = differences(load_recipe(directory / RECIPE), recipe)
     if changed:
         raise UserError(
@@ -117,17 +125,23 @@ def check_directory(recipe: Recipe, directory: Path, resume: bool) -> None:
         )
 
 
+def began(directory: Path) -> bool:
+    """Whether a run has something to lose: a checkpoint, or a step in its log."""
+    pulls = directory / PULLS
+    steps = pulls.read_bytes().count(b"\n") > 1 if pulls.is_file() else False
+    return steps or bool(checkpoint.finished(directory / CHECKPOINTS))
+
+
 def new_session(recipe: Recipe, directory: Path, prepared: Prepared, *, fresh: bool) -> Session:
     """Step 0 of a run; `fresh` begins its logs anew."""
     model = transformer.create(recipe.model, *vocabulary_sizes(prepared.vocabulary), seed=recipe.seed)
     placement = Placement(split=recipe.train.split_state)
     share = placement.training_share(recipe.batch.rows)
     stores = prepared.stores("train")
-    mixed = recipe.schedule.policy == "mixed"
-    sampler = (MixedSampler if mixed else FacetSampler)(stores, recipe.batch, recipe.seed, share.rows)
+    sampler = SAMPLERS[recipe.schedule.row.draws](stores, recipe.batch, recipe.seed, share.rows)
     names = [facet.name for facet in prepared.facets]
     scheduler = build_scheduler(recipe.schedule, names, [len(store) for store in stores], recipe.seed)
-    log = RunLog(directory, scheduler.facets, fresh=fresh) if is_lead() else SilentLog()
+    log = RunLog(directory, scheduler.facets, fresh=fresh) if is_first_process() else SilentLog()
     return Session(
         recipe=recipe,
         directory=directory,
@@ -136,12 +150,12 @@ def new_session(recipe: Recipe, directory: Path, prepared: Prepared, *, fresh: b
         state=placement.state(create_state(model.params)),
         scheduler=scheduler,
         sampler=sampler,
-        dev_sampler=dev_sampler(recipe, prepared, placement),
+        signal=make_signal(Opened(recipe, prepared, scheduler, model.graph, placement)),
         log=log,
         tally=Tally(),
         placement=placement,
         share=share,
-        notes=[f"{transformer.count_parameters(model.params):,} parameters"],
+        notes=[f"{transformer.count_parameters(model.params):,} parameters", *schedule_notes(recipe)],
     )
 
 
@@ -150,20 +164,15 @@ def vocabulary_sizes(vocabulary: Vocabulary) -> tuple[int, int | None]:
     return vocabulary.target_size, None if vocabulary.joint else vocabulary.source_size
 
 
-def dev_rows(recipe: Recipe) -> int:
-    """Rows of a dev batch."""
-    return recipe.train.dev_rows or max(1, recipe.batch.rows // 8)
-
-
-def dev_sampler(recipe: Recipe, prepared: Prepared, placement: Placement) -> DevSampler | None:
-    """Random dev batches where the reward needs them."""
-    if not (recipe.schedule.learns and recipe.schedule.reward.startswith("dev-")):
-        return None
-    rows = dev_rows(recipe)
-    shape = BatchConfig(rows=rows, length=recipe.batch.length, target_length=recipe.batch.target_length)
-    return DevSampler(
-        prepared.stores("dev"), prepared.dev_chosen, shape, recipe.seed, placement.share(rows).rows
-    )
+def schedule_notes(recipe: Recipe) -> list[str]:
+    """What the user should know of the schedule before it trains."""
+    schedule = recipe.schedule
+    if schedule.row.other_rewards or schedule.reward == schedule.row.reward:
+        return []
+    return [
+        f"schedule.policy {schedule.policy} takes rewards as they are measured and was made for "
+        f"{schedule.row.reward}; with {schedule.reward} it may learn nothing: set schedule.reward={schedule.row.reward}"
+    ]
 
 
 def restore(session: Session, saved: checkpoint.Checkpoint) -> None:
@@ -173,8 +182,7 @@ def restore(session: Session, saved: checkpoint.Checkpoint) -> None:
     session.state = saved.arrays(session.state)
     session.scheduler.restore(host["scheduler"])
     session.sampler.restore(host["sampler"])
-    if session.dev_sampler is not None:
-        session.dev_sampler.restore(host["dev_sampler"])
+    session.signal.restore(host["dev_sampler"])
     session.tally = Tally.restored(host["tally"])
     session.log.cut(host["log"])
 

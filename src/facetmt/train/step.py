@@ -11,6 +11,7 @@ from jax import Array
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
+from facetmt.bandit.reward import RewardRow
 from facetmt.data.batch import Batch
 from facetmt.model.transformer import Graph, Params
 from facetmt.train.config import OptimiserConfig
@@ -18,19 +19,7 @@ from facetmt.train.loss import FacetLoss, facet_loss, mean, token_count, trainin
 from facetmt.train.state import TrainState, global_norm, learning_rate, next_update, updated
 
 DevAverage = Literal["tokens", "facets"]
-Pass = Literal["nothing", "train", "dev-after", "dev-both"]
 LossSum = Callable[[Params, Batch, Array], tuple[Array, Array]]  # params, batch, dropout key -> loss, tokens
-
-# What is measured for each reward; `none` is for policies that learn nothing (mixed, static).
-PASSES: dict[str, Pass] = {
-    "none": "nothing",
-    "loss": "nothing",
-    "pg": "train",
-    "pgnorm": "train",
-    "dev-loss": "dev-after",
-    "dev-pg": "dev-both",
-    "dev-pgnorm": "dev-both",
-}
 
 
 class Metrics(NamedTuple):
@@ -71,17 +60,16 @@ def make_step(
     graph: Graph,
     optimiser: OptimiserConfig,
     *,
-    reward: str,
     num_facets: int,
     seed: int,
+    reward: RewardRow | None = None,
     dev_average: DevAverage = "tokens",
     shardings: tuple[Any, Any] | None = None,
 ) -> Step:
-    """The jitted step for a reward of `PASSES`; dropout at step t comes from fold_in(key(seed), t).
+    """The jitted step with the passes of a reward; dropout at step t comes from fold_in(key(seed), t).
 
     `shardings` say where its two results live; None leaves it to the compiler.
     """
-    measure = PASSES[reward]
 
     def train_loss(params: Params, batch: Batch, key: Array) -> tuple[Array, Array]:
         model = nnx.merge(graph, params)
@@ -104,13 +92,13 @@ def make_step(
 
         before = after = loss
         by_facet = FacetLoss(jnp.zeros(num_facets), jnp.zeros(num_facets))
-        if measure == "train":
+        if reward is not None and reward.batch == "train" and reward.after:
             after = mean(*totals(train_loss, new.params, batch, key))
-        elif measure != "nothing":
+        elif reward is not None and reward.batch == "dev":
             if dev is None:
-                raise ValueError(f"the reward {reward} is measured on a dev batch; pass one to the step.")
+                raise ValueError("this reward is measured on a dev batch; pass one to the step")
             before = jnp.full((), jnp.nan)
-            if measure == "dev-both":
+            if reward.before:
                 before = jax.lax.cond(fresh, lambda: dev_loss(state.params, dev)[0], lambda: state.dev_loss)
             after, by_facet = dev_loss(new.params, dev)
             new = new._replace(dev_loss=after)

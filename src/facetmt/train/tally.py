@@ -6,13 +6,27 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
+
+from jax import Array
 
 from facetmt.bandit import Pull
 from facetmt.errors import UserError
-from facetmt.train.step import Metrics
+from facetmt.train.step import Metrics, read_metrics
 
-Pending = tuple[int, Pull, Any]  # step, pull, and its Metrics or the device array that will be
+KINDS_OF_WORK = ("compile", "train", "input", "probe", "validate", "save")
+
+
+class Pending(NamedTuple):
+    """A step whose reward is not fed back yet."""
+
+    step: int
+    pull: Pull
+    values: Metrics | Array  # what `read_metrics` reads, until it was read
+
+    def metrics(self) -> Metrics:
+        """Its figures; this waits for the step."""
+        return self.values if isinstance(self.values, Metrics) else read_metrics(self.values)
 
 
 @dataclass
@@ -25,10 +39,8 @@ class Tally:
     stale: int = 0  # validations since the best one
     best: list[tuple[float, int]] = field(default_factory=list)  # (dev BLEU, step), best first
     seconds: float = 0.0  # wall-clock of all sessions of the run
-    spent: dict[str, float] = field(
-        default_factory=lambda: dict.fromkeys(("train", "input", "probe", "validate", "save"), 0.0)
-    )
-    pending: list[Pending] = field(default_factory=list)  # steps whose reward is not fed back yet
+    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS_OF_WORK, 0.0))
+    pending: list[Pending] = field(default_factory=list)  # the oldest first
 
     def rank(self, score: float, keep: int) -> bool:
         """Take a validation's score; True if it is the best so far (the earlier of equals stays best)."""
@@ -40,25 +52,31 @@ class Tally:
 
     def state(self) -> dict[str, Any]:
         pending = [
-            [step, pull.arm, pull.prob, metrics._replace(dev_loss=[], dev_tokens=[])._asdict()]
-            for step, pull, metrics in self.pending
+            [
+                one.step,
+                one.pull.arm,
+                one.pull.prob,
+                {**one.metrics()._asdict(), "dev_loss": [], "dev_tokens": []},
+            ]
+            for one in self.pending
         ]
         return {**vars(self), "pending": pending}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Tally:
-        """As saved; a count that lacks must not begin again at 0 unnoticed."""
+        """As saved; a missing count must not silently restart at 0."""
         if differ := sorted({one.name for one in fields(cls)} ^ set(state)):
             raise UserError(
                 f"the checkpoint's counts are not those of this version ({', '.join(differ)}); resume with the "
                 "version that saved it, or start a new run"
             )
         pending = [
-            (int(step), Pull(int(arm), float(prob)), Metrics(**metrics))
+            Pending(int(step), Pull(int(arm), float(prob)), Metrics(**metrics))
             for step, arm, prob, metrics in state["pending"]
         ]
         best = [(float(score), int(step)) for score, step in state["best"]]
-        return cls(**{**state, "pending": pending, "best": best})
+        spent = {**dict.fromkeys(KINDS_OF_WORK, 0.0), **state["spent"]}  # 0.1.0 counted compiling as training
+        return cls(**{**state, "pending": pending, "best": best, "spent": spent})
 
 
 class Clock:

@@ -29,7 +29,19 @@ def test_the_first_adam_step_has_the_size_of_the_learning_rate():
     assert math.isclose(math.log(policy.probs()[0] / policy.probs()[1]), 0.2, rel_tol=1e-6)
 
 
-@pytest.mark.parametrize("settings", [{"arms": 0}, {"arms": 2, "learning_rate": 0.0}])
+def test_one_measurement_may_take_many_steps():
+    """The authors take 200: π follows each, so they are not one step of 200 times the size."""
+    once, often = MultiDds(2, learning_rate=0.01), MultiDds(2, learning_rate=0.01, updates=200)
+    once.update([(0, 0.4), (1, 0.1)], 1.0)
+    often.update([(0, 0.4), (1, 0.1)], 1.0)
+    for _ in range(199):
+        once.update([(0, 0.4), (1, 0.1)], 1.0)
+    assert often.state() == once.state() and often.probs()[0] > 0.7
+
+
+@pytest.mark.parametrize(
+    "settings", [{"arms": 0}, {"arms": 2, "learning_rate": 0.0}, {"arms": 2, "updates": 0}]
+)
 def test_impossible_settings_are_refused(settings):
-    with pytest.raises(ValueError, match=r"arm|learning_rate"):
+    with pytest.raises(ValueError, match=r"arm|learning_rate|updates"):
         MultiDds(**settings)

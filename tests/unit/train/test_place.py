@@ -9,7 +9,7 @@ import pytest
 from facetmt.data.batch import Batch
 from facetmt.errors import UserError
 from facetmt.train.place import Placement
-from facetmt.train.processes import is_lead, lead, several
+from facetmt.train.processes import is_first_process, on_first_process, several
 
 
 def batch(*shape):
@@ -35,10 +35,10 @@ def test_what_is_spread_comes_back():
 
 
 def test_alone_a_process_leads_and_nobody_is_asked():
-    assert is_lead() and not several()
-    assert lead(lambda: {"any": object}) == {"any": object}
+    assert is_first_process() and not several()
+    assert on_first_process(lambda: {"any": object}) == {"any": object}
     with pytest.raises(UserError, match="mine"):
-        lead(refuse)
+        on_first_process(refuse)
 
 
 def refuse():

@@ -2,7 +2,7 @@ import json
 
 from facetmt.bandit import Pull
 from facetmt.train.step import Metrics
-from facetmt.train.tally import Clock, Tally, Window
+from facetmt.train.tally import Clock, Pending, Tally, Window
 
 
 def metrics(loss=2.0, tokens=10.0, finite=True):
@@ -21,7 +21,7 @@ def test_ranking_keeps_the_best_and_counts_what_is_stale():
 
 def test_state_survives_json():
     tally = Tally(step=7, validated=5, saved=7, stale=1, best=[(3.25, 5)], seconds=1.5)
-    tally.pending = [(7, Pull(2, 0.125), metrics())]
+    tally.pending = [Pending(7, Pull(2, 0.125), metrics())]
     again = Tally.restored(json.loads(json.dumps(tally.state())))
     assert again == tally
 
