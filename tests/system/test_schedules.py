@@ -1,4 +1,4 @@
-"""A new policy, signal or reward is one row: toys are trained, resumed, compared and reported, and nothing else knows."""
+"""A new policy, signal or reward is one row: toys are trained, resumed, compared and reported; nothing else knows."""
 
 import json
 

@@ -8,11 +8,11 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypedDict
 
 import jax
 import orbax.checkpoint as ocp
@@ -27,6 +27,17 @@ REPLACED = ".replaced-"  # a whole checkpoint that another of the same step is t
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room, quota, limit of a file's size
 
 
+class HostState(TypedDict):
+    """All that a checkpoint holds besides the arrays: what each owner's `state()` gave."""
+
+    tally: dict[str, Any]
+    scheduler: dict[str, Any]
+    sampler: dict[str, Any]
+    dev_sampler: dict[str, Any] | None  # of the signal: where its own streams stand
+    log: dict[str, int]  # length of each log in bytes
+    fingerprint: dict[str, str]  # of what was prepared
+
+
 class DamagedCheckpoint(UserError):
     """A checkpoint that does not match its manifest; the message names the file."""
 
@@ -38,9 +49,9 @@ class Checkpoint:
     path: Path
     step: int
 
-    def host(self) -> dict[str, Any]:
+    def host(self) -> HostState:
         """The host state: scheduler, samplers, log offsets, best score."""
-        state: dict[str, Any] = json.loads((self.path / HOST).read_text(encoding="utf-8"))
+        state: HostState = json.loads((self.path / HOST).read_text(encoding="utf-8"))
         return state
 
     def arrays(self, like: Any) -> Any:
@@ -55,7 +66,7 @@ class Checkpoint:
             ) from error
 
 
-def save(directory: Path, step: int, arrays: Any, host: dict[str, Any]) -> Checkpoint:
+def save(directory: Path, step: int, arrays: Any, host: Mapping[str, Any]) -> Checkpoint:
     """Write beside, hash, flush to disk, then rename: a checkpoint of that name is always whole.
 
     Every process writes its part of the arrays; the first one does the rest.
@@ -104,7 +115,7 @@ def unlogged() -> Iterator[None]:
         log.setLevel(level)
 
 
-def finish(partial: Path, final: Path, step: int, host: dict[str, Any]) -> None:
+def finish(partial: Path, final: Path, step: int, host: Mapping[str, Any]) -> None:
     """Make what was written a checkpoint."""
     (partial / HOST).write_text(json.dumps(host), encoding="utf-8")
     files = {name: sha256(partial / name) for name in relative_files(partial)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from facetmt.bandit import FacetScheduler
 from facetmt.bandit.config import build_scheduler
@@ -49,7 +48,7 @@ class Session:
     share: Share  # this process's part of the training batches
     notes: list[str]  # what the user should know about how it was opened
 
-    def host(self) -> dict[str, Any]:
+    def host(self) -> checkpoint.HostState:
         """All that a checkpoint holds besides the arrays."""
         return {
             "tally": self.tally.state(),
