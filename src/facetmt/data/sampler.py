@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 from facetmt.data.batch import Batch, BatchConfig
 from facetmt.data.permutation import stream_key
 from facetmt.data.store import Store
-from facetmt.data.stream import Cursor, PairSet, Stream
+from facetmt.data.stream import Cursor, Packed, PairSet, Stream, filled
 from facetmt.errors import UserError
+
+SPARE = (
+    2  # rows more of text that each facet's rows are packed from: one row alone is then filled to over 90 %
+)
 
 Int = NDArray[np.int64]
 
@@ -103,6 +107,45 @@ class FacetSampler(Sampler):
             if chosen is None or len(pairs)
         }
         super().__init__(streams, seed)
+
+
+class RowSampler(FacetSampler):
+    """Batches whose rows are shared out among the facets, each from its own stream (that of `FacetSampler`)."""
+
+    def __init__(
+        self, stores: Sequence[Store], config: BatchConfig, seed: int, rows: slice | None = None
+    ) -> None:
+        super().__init__(stores, config, seed, rows)
+        self._config, self._rows = config, rows or slice(0, config.rows)
+        self._whole = PairSet(stores, range(len(stores)))
+        sizes = [len(store) for store in stores]
+        self._starts = np.cumsum(sizes) - sizes  # of each facet in the whole
+
+    def draw_rows(self, counts: Sequence[int]) -> tuple[list[Batch], list[Cursor]]:
+        """Batches with `counts` rows of each facet in all, and the cursor of every facet after them.
+
+        Several micro-batches take turns: row r of all rows goes to micro-batch r mod their number.
+        """
+        micro, rest = divmod(sum(counts), self._config.rows)
+        if rest or not micro:
+            raise ValueError(f"{sum(counts)} rows cannot fill batches of {self._config.rows}")
+        parts, cursors, done = [], list(self._cursors), 0
+        for facet, count in enumerate(counts):
+            if count:
+                packed, cursors[facet] = self._streams[facet].pack(
+                    self._cursors[facet], count, self._sentences(count), SPARE
+                )
+                parts.append(packed._replace(row=packed.row + done, pair=packed.pair + self._starts[facet]))
+                done += count
+        whole = Packed(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        mine = slice(self._rows.start * micro, self._rows.stop * micro)
+        laid = filled(self._whole, whole, mine, self._config.width)
+        return [Batch(*(plane[number::micro] for plane in laid)) for number in range(micro)], cursors
+
+    def _sentences(self, rows: int) -> int | None:
+        """A facet's part of the batch's sentences."""
+        most = self._config.sentences
+        return None if most is None else max(1, round(most * rows / self._config.rows))
 
 
 class MixedSampler(Sampler):

@@ -86,6 +86,15 @@ class Cursor(NamedTuple):
     pending: tuple[int, ...] = ()  # positions taken, but left for the next batch
 
 
+class Packed(NamedTuple):
+    """P pairs that share some rows: the row of each (never falling), its index in the set of pairs, its lengths."""
+
+    row: Int  # [P]
+    pair: Int  # [P]
+    source: Int  # [P] tokens
+    target: Int  # [P] tokens
+
+
 class Stream:
     """The endless shuffled stream over a set of pairs; `draw` is a pure function of the cursor.
 
@@ -101,29 +110,31 @@ class Stream:
 
     def draw(self, cursor: Cursor) -> tuple[Batch, Cursor]:
         """The batch at `cursor` and the cursor after it."""
+        packed, cursor = self.pack(cursor, self.config.rows, self.config.sentences)
+        return filled(self.pairs, packed, self._rows, self.config.width), cursor
+
+    def pack(self, cursor: Cursor, rows: int, sentences: int | None, spare: int = 0) -> tuple[Packed, Cursor]:
+        """What fills `rows` rows from `cursor` on, with at most so many `sentences`; the cursor after it.
+
+        `spare` rows more of text to choose from fill few rows as well as many.
+        """
         parts = []
-        budget = self.config.sentences
-        for start in range(0, self.config.rows, BLOCK):
-            count = min(BLOCK, self.config.rows - start)
-            row, indices, lengths, cursor = self._pack(cursor, count, budget)
-            parts.append((row + start, indices, *lengths))
-            if budget is not None:
-                budget -= len(indices)
-        row, indices, source, target = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return _filled(self.pairs, row, indices, (source, target), self._rows, self.config.width), cursor
+        for start in range(0, rows, BLOCK):
+            part, cursor = self._pack(cursor, min(BLOCK, rows - start), sentences, spare)
+            parts.append(part._replace(row=part.row + start))
+            if sentences is not None:
+                sentences -= len(part.row)
+        return Packed(*(np.concatenate(columns) for columns in zip(*parts, strict=True))), cursor
 
     def epochs(self, cursor: Cursor) -> float:
         """How often the facet has been seen."""
         return (cursor.position - len(cursor.pending)) / len(self.pairs)
 
-    def _pack(
-        self, cursor: Cursor, rows: int, budget: int | None
-    ) -> tuple[Int, Int, tuple[Int, Int], Cursor]:
-        """Rows (never falling), indices and lengths of the pairs placed, and the cursor after them."""
+    def _pack(self, cursor: Cursor, rows: int, budget: int | None, spare: int) -> tuple[Packed, Cursor]:
         positions = np.array(cursor.pending, np.int64)[:budget]
         held = cursor.pending[len(positions) :]
         indices, source, target = self._look(positions)
-        new = self._wanted(rows, int(source.sum()), int(target.sum()))
+        new = self._wanted(rows + spare, int(source.sum()), int(target.sum()))
         if budget is not None:
             new = min(new, budget - len(positions))
         end = cursor.position + new
@@ -131,12 +142,12 @@ class Stream:
         columns = zip((positions, indices, source, target), (more, *self._look(more)), strict=True)
         positions, indices, source, target = (np.concatenate(pair) for pair in columns)
         if not len(positions):
-            return positions, indices, (source, target), cursor
+            return Packed(positions, indices, source, target), cursor
         aged = positions < end - AGED * len(positions)
         row = assign_rows(source, target, aged, rows, self.config.width)
         left = (*positions[row < 0].tolist(), *held)
         placed, row = _by_row(row)
-        return row, indices[placed], (source[placed], target[placed]), Cursor(end, left)
+        return Packed(row, indices[placed], source[placed], target[placed]), Cursor(end, left)
 
     def _look(self, positions: Int) -> tuple[Int, Int, Int]:
         """Index, source length and target length of the pairs at some positions of the stream."""
@@ -151,13 +162,11 @@ class Stream:
         return max(0, int(np.ceil(min(fill_source, fill_target))))
 
 
-def _filled(
-    pairs: PairSet, row: Int, indices: Int, lengths: tuple[Int, Int], rows: slice, width: tuple[int, int]
-) -> Batch:
-    """The `rows` of the batch in which each pair goes to its row (`row` never falls)."""
-    mine = slice(*np.searchsorted(row, (rows.start, rows.stop)))
-    tokens = pairs.tokens(indices[mine], (lengths[0][mine], lengths[1][mine]))
-    return fill(tokens, row[mine] - rows.start, rows.stop - rows.start, width)
+def filled(pairs: PairSet, packed: Packed, rows: slice, width: tuple[int, int]) -> Batch:
+    """These `rows` of the batch in which each pair goes to its row."""
+    mine = slice(*np.searchsorted(packed.row, (rows.start, rows.stop)))
+    row, pair, source, target = (column[mine] for column in packed)
+    return fill(pairs.tokens(pair, (source, target)), row - rows.start, rows.stop - rows.start, width)
 
 
 def dev_batches(
@@ -177,8 +186,8 @@ def dev_batches(
         )
         placed, row = _by_row(row)
         found = pool[placed]
-        lengths = source[found], target[found]
-        yield _filled(pairs, row, found, lengths, rows or slice(0, config.rows), config.width)
+        packed = Packed(row, found, source[found], target[found])
+        yield filled(pairs, packed, rows or slice(0, config.rows), config.width)
         waiting = np.delete(waiting, placed)
 
 

@@ -1,13 +1,15 @@
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
 
 from facetmt.data.batch import BatchConfig
-from facetmt.data.sampler import DevSampler, FacetSampler, MixedSampler
+from facetmt.data.sampler import DevSampler, FacetSampler, MixedSampler, RowSampler
+from facetmt.data.store import StoreWriter, open_store
 from facetmt.errors import UserError
 
-CONFIG = BatchConfig(2, 40)
+CONFIG, WIDE = BatchConfig(2, 40), BatchConfig(4, 40)
 
 
 def same(first, second):
@@ -108,3 +110,70 @@ def test_the_state_is_small(make_store):
     for _ in range(30):
         sampler.next(0)
         assert len(sampler.cursor(0).pending) < 100
+
+
+def facet_rows(batch):
+    """Facet index -> rows in which it has target tokens."""
+    counts = Counter()
+    for row in range(len(batch.facet)):
+        (facet,) = set(batch.facet[row][batch.target_segment[row] > 0].tolist())  # a row holds one facet
+        counts[facet] += 1
+    return counts
+
+
+def test_rows_are_shared_out_as_asked_and_each_facet_goes_through_its_own_stream(stores):
+    sampler, alone = RowSampler(stores, WIDE, seed=3), FacetSampler(stores, WIDE, seed=3)
+    counts = [WIDE.rows - 1, 1, *[0] * (len(stores) - 2)]
+    before = sampler.state()
+    (batch,), cursors = sampler.draw_rows(counts)
+    assert facet_rows(batch) == {0: WIDE.rows - 1, 1: 1}
+    assert sampler.state() == before  # drawing changes nothing
+    assert cursors[2:] == [alone.cursor(place) for place in range(2, len(stores))]
+    (again,), _ = sampler.draw_rows(counts)
+    assert all(np.array_equal(one, other) for one, other in zip(batch, again, strict=True))
+
+
+def test_no_pair_is_lost_or_drawn_twice_whatever_the_rows(stores):
+    sampler, rng = RowSampler(stores, WIDE, seed=3), np.random.default_rng(1)
+    placed = Counter()
+    for _ in range(60):
+        counts = rng.multinomial(WIDE.rows, [1 / len(stores)] * len(stores)).tolist()
+        (batch,), cursors = sampler.draw_rows(counts)
+        for facet, cursor in enumerate(cursors):
+            sampler.commit(cursor, facet)
+        starts = batch.target_segment * (batch.target_position == 0) > 0
+        placed.update(batch.facet[starts].tolist())
+    for facet in range(len(stores)):
+        cursor = sampler.cursor(facet)
+        assert placed[facet] == cursor.position - len(cursor.pending) > 0
+        assert len(cursor.pending) < 40
+
+
+@pytest.mark.parametrize("micro", [1, 3])
+def test_processes_and_micro_batches_hold_the_same_rows(stores, micro):
+    counts = [2 * micro, WIDE.rows * micro - 2 * micro, *[0] * (len(stores) - 2)]
+    whole, _ = RowSampler(stores, WIDE, seed=3).draw_rows(counts)
+    half = WIDE.rows // 2
+    parts = [
+        RowSampler(stores, WIDE, 3, rows).draw_rows(counts)[0]
+        for rows in (slice(0, half), slice(half, WIDE.rows))
+    ]
+    assert len(whole) == micro
+    for number in range(micro):
+        for plane in range(8):
+            joined = np.concatenate([part[number][plane] for part in parts])
+            assert np.array_equal(whole[number][plane], joined)
+
+
+def test_a_single_row_is_filled_as_well_as_many(tmp_path):
+    rng = np.random.default_rng(2)
+    with StoreWriter(tmp_path / "a", "a", "train", "v", np.dtype(np.uint16)) as writer:
+        for length in np.clip(rng.lognormal(np.log(18), 0.6, 4000), 2, 48).astype(int).tolist():
+            writer.append(np.full(2 * length, 7), np.array([[length, length]]))
+    sampler = RowSampler([open_store(tmp_path / "a")], BatchConfig(rows=1, length=48), seed=1)
+    filled = []
+    for _ in range(200):
+        (batch,), (cursor,) = sampler.draw_rows([1])
+        sampler.commit(cursor)
+        filled.append((batch.target_segment > 0).mean())
+    assert np.mean(filled) > 0.9
