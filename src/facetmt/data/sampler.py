@@ -113,9 +113,15 @@ class RowSampler(FacetSampler):
     """Batches whose rows are shared out among the facets, each from its own stream (that of `FacetSampler`)."""
 
     def __init__(
-        self, stores: Sequence[Store], config: BatchConfig, seed: int, rows: slice | None = None
+        self,
+        stores: Sequence[Store],
+        config: BatchConfig,
+        seed: int,
+        rows: slice | None = None,
+        *,
+        purpose: str = "facet",
     ) -> None:
-        super().__init__(stores, config, seed, rows)
+        super().__init__(stores, config, seed, rows, purpose=purpose)
         self._config, self._rows = config, rows or slice(0, config.rows)
         self._whole = PairSet(stores, range(len(stores)))
         sizes = [len(store) for store in stores]
