@@ -169,16 +169,22 @@ def _damaged(rows: Sequence[Sequence[str]], facets: Mapping[str, int]) -> int:
     return len(rows)
 
 
+def _runs_inside(directory: Path) -> list[str]:
+    return [
+        path.parent.name for path in sorted(directory.glob(f"*/{PULLS}")) if (path.parent / RECIPE).is_file()
+    ]
+
+
 def _no_run(directory: Path) -> str:
     """Why a path is no run, and which run may have been meant."""
     if directory.is_file():
         return f"{directory} is a file, not a run directory; name the folder that `facetmt train --run` made"
     if directory.is_dir():
-        inside = [path.parent.name for path in sorted(directory.glob(f"*/{RECIPE}"))]
-        advice = f"it holds runs, name one: {', '.join(inside[:5])}" if inside else "name one"
-        return f"{directory} is not a run directory: it has no {RECIPE}; {advice}"
-    beside = [path.parent.name for path in directory.parent.glob(f"*/{RECIPE}")]
-    near = get_close_matches(directory.name, beside, n=1)
+        inside = _runs_inside(directory)
+        why = "it holds runs" if inside else f"it has no {RECIPE}"
+        advice = f"name one of {', '.join(inside[:5])}" if inside else "name a folder that `train --run` made"
+        return f"{directory} is not a run directory: {why}; {advice}"
+    near = get_close_matches(directory.name, _runs_inside(directory.parent), n=1)
     advice = f"did you mean {directory.parent / near[0]}?" if near else "`facetmt train --run` makes one"
     return f"there is no run {directory}; {advice}"
 
@@ -204,7 +210,10 @@ class Run:
     directory: Path
 
     def __post_init__(self) -> None:
-        if not (self.directory / RECIPE).is_file():
+        here = [(self.directory / name).is_file() for name in (RECIPE, PULLS, SCORES)]
+        if not here[0] or (
+            not any(here[1:]) and _runs_inside(self.directory)
+        ):  # else: a project with a recipe
             raise UserError(_no_run(self.directory))
 
     @property

@@ -10,7 +10,8 @@ from facetmt.report.health import RANK, examine
 from facetmt.report.markup import apart, duration, safe, signed
 from facetmt.report.progress import Standing, best, choosing_share, judged, standings
 
-UNLOGGED = "Nothing is logged yet that could be judged."
+ENOUGH = 10  # log points, before which nothing can be called healthy
+TOO_EARLY = "Too little is logged to judge it yet."
 WORDS = {"bad": "Problem", "warning": "Watch", "note": "Note", "good": "Healthy"}
 
 
@@ -170,8 +171,8 @@ def health(runs: Sequence[Digest]) -> str:
                 f'<span class="try">{safe(finding.remedy)}</span></li>'
             )
             items.append((RANK[finding.severity], line))
-        if not found and not run.metrics:
-            items.append((RANK["note"], f'<li class="note"><b>{WORDS["note"]}</b>{name}{UNLOGGED}</li>'))
+        if not found and len(run.metrics) < ENOUGH:
+            items.append((RANK["note"], f'<li class="note"><b>{WORDS["note"]}</b>{name}{TOO_EARLY}</li>'))
         elif not found:
             learned = "No collapse, no starved facet, rewards in range, loss steady."
             state = learned if run.rewards is not None else "Loss steady, no facet worn out."

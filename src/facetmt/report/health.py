@@ -220,7 +220,7 @@ def stale(run: Digest) -> Iterator[Finding]:
     if top and len(run.validation) >= 5 and run.steps and top.step < STALE * run.steps:
         yield Finding(
             "note",
-            f"Dev BLEU was best at step {top.step:,} ({top.bleu:.1f}); the {run.steps - top.step:,} steps after it "
+            f"Dev BLEU was best at step {top.step:,} ({top.bleu:.2f}); the {run.steps - top.step:,} steps after it "
             "did not help.",
             "Set train.patience to stop earlier.",
         )

@@ -114,7 +114,9 @@ def scoreboard(
     systems = group_systems(runs)
     columns = all_columns(systems)
     facets = [column.name for column in columns if column.kind == "facet"]
-    tested = compared([system.outcomes for system in systems], facets, metric, most_lines, intervals=intervals)
+    tested = compared(
+        [system.outcomes for system in systems], facets, metric, most_lines, intervals=intervals
+    )
     means = [[mean_and_std(system, column, metric) for column in columns] for system in systems]
     rows = []
     for place, row in enumerate(means):

@@ -116,7 +116,7 @@ def test_no_progress_any_more(healthy):
         {**row, "bleu": {**row["bleu"], "average": 30.0 if n == 3 else 20.0}}
         for n, row in enumerate(healthy.validation)
     )
-    assert "note: Dev BLEU was best at step 400 (30.0); the 1,100 steps after it" in said(
+    assert "note: Dev BLEU was best at step 400 (30.00); the 1,100 steps after it" in said(
         replace(healthy, validation=rows)
     )
 

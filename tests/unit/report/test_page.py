@@ -213,7 +213,7 @@ def test_the_best_average_is_marked(fake, tmp_path, mixed_dir):
     assert f"<b>{best:.2f}</b>" in runs[: runs.index("</table>")]
 
 
-def test_nothing_logged_is_not_healthy(fake, tmp_path):
+def test_what_has_hardly_begun_is_not_called_healthy(fake, tmp_path):
     directory = fake.write_run(tmp_path / "new", steps=2, log_every=5, validations=0, scored=False)
     text = Outline(render([Run(directory)])).text
-    assert "Nothing is logged yet that could be judged" in text and "Healthy" not in text
+    assert "Too little is logged to judge it yet" in text and "Healthy" not in text

@@ -96,10 +96,13 @@ def test_a_run_that_is_not_there_gets_the_sentence_that_helps(tmp_path):
     small_run(tmp_path / "runs" / "bandit")
     (tmp_path / "recipe.yaml").write_text("x", encoding="utf-8")
     (tmp_path / "empty").mkdir()
+    small_run(tmp_path / "project" / "mixed")  # beside the recipe of the project, which is not the run's
+    (tmp_path / "project" / "recipe.yaml").write_text("x", encoding="utf-8")
     for path, words in (
         ("runs/bandti", r"there is no run .*runs/bandti; did you mean .*runs/bandit\?"),
         ("nowhere/x", "there is no run .*; `facetmt train --run` makes one"),
-        ("runs", "runs is not a run directory: it has no recipe.yaml; it holds runs, name one: bandit"),
+        ("runs", "runs is not a run directory: it holds runs; name one of bandit"),
+        ("project", "project is not a run directory: it holds runs; name one of mixed"),
         ("empty", "empty is not a run directory"),
         ("recipe.yaml", "recipe.yaml is a file, not a run directory"),
     ):
