@@ -113,43 +113,56 @@ def other_steps(base: Entry, entry: Entry) -> Iterator[str]:
 
 def other_corpus(base: Entry, entry: Entry) -> Iterator[str]:
     """By the facets' sizes and languages, and by the settings of `data` but its folder."""
-    first, second = base.run.facet_table, entry.run.facet_table
+    first, second = (
+        {name: (row.get("train"), row.get("source"), row.get("target")) for name, row in table.items()}
+        for table in (base.run.facet_table, entry.run.facet_table)
+    )
     if first and second and first != second:
-        lost, new = (
-            [name for name in first if name not in second],
-            [name for name in second if name not in first],
-        )
-        parts = [f"without {listed(lost)}"] * bool(lost) + [f"with {listed(new)} besides"] * bool(new)
-        sizes = [
-            f"{name} {second[name].get('train', 0):,} pairs instead of {row.get('train', 0):,}"
+        other = [
+            f"{name} {size(second[name])} instead of {size(row)}"
             for name, row in first.items()
             if name in second and second[name] != row
         ]
-        yield f"trained on other text than {base.name}: {', '.join([*parts, *shortened(sizes)])}"
+        parts = [*lost_and_new(first, second), *shortened(other)]
+        yield f"trained on other text than {base.name}: {', '.join(parts)}"
         return
     before, after = ({**asdict(one.recipe.data), "root": ""} for one in (base, entry))
     if changes := changed(before, after):
         yield f"trained on text prepared otherwise than {base.name}’s: {', '.join(shortened(changes))}"
 
 
+def size(row: tuple[Any, Any, Any]) -> str:
+    return f"{row[0] or 0:,} pairs {row[1]}-{row[2]}"
+
+
+def lost_and_new(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
+    lost, new = ([name for name in a if name not in b] for a, b in ((first, second), (second, first)))
+    return [f"without {', '.join(shortened(lost))}"] * bool(lost) + [
+        f"with {', '.join(shortened(new))} besides"
+    ] * bool(new)
+
+
 def other_tests(base: Outcome, outcome: Outcome, base_name: str) -> Iterator[str]:
     first, second = base.scores["facets"], outcome.scores["facets"]
-    lost, new = [name for name in first if name not in second], [name for name in second if name not in first]
-    if lost or new:
-        parts = [f"without {listed(lost)}"] * bool(lost) + [f"with {listed(new)} besides"] * bool(new)
+    if parts := lost_and_new(first, second):
         yield f"scored on other test sets than {base_name} ({', '.join(parts)}), so the averages are not of the same"
-    changed_text = [name for name in first if name in second and same_text(base, outcome, name) is False]
-    if changed_text:
-        yield f"scored on other test text than {base_name}: {listed(changed_text)}"
-    if base.scores.get("signature") != outcome.scores.get("signature"):
-        yield f"scored by another measure than {base_name}: the SacreBLEU signatures differ"
+    shared = [name for name in first if name in second]
+    if other := [name for name in shared if same_text(base, outcome, name) is False]:
+        yield f"scored on other test text than {base_name}: {', '.join(shortened(other))}"
+    if other := [name for name in shared if signature(base, name) != signature(outcome, name)]:
+        names = ", ".join(shortened(other))
+        yield f"scored by another measure than {base_name} (see the SacreBLEU signatures): {names}"
+
+
+def signature(outcome: Outcome, facet: str) -> Any:
+    return outcome.scores.get("signature_of", {}).get(facet, outcome.scores.get("signature"))
 
 
 def other_decoding(base: Outcome, outcome: Outcome, base_name: str) -> Iterator[str]:
+    """By the settings that both wrote down: another version may know others."""
     first, second = base.decoding, outcome.decoding
-    if not ("beam" in first and "beam" in second):  # a version that did not write it down
-        first, second = ({"tag": one["tag"]} if "tag" in one else {} for one in (first, second))
-    if changes := changed(first, second):
+    both = [key for key in first if key in second or key == "tag"] + ["tag"] * ("tag" in second)
+    if changes := changed({key: first.get(key) for key in both}, {key: second.get(key) for key in both}):
         yield f"decoded otherwise than {base_name}: {', '.join(changes)}"
 
 
@@ -167,10 +180,6 @@ def changed(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str = "
 
 def shown(value: Any) -> str:
     return "none" if value is None else str(value)
-
-
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(shortened(names))
 
 
 def shortened(names: Sequence[str]) -> list[str]:

@@ -52,7 +52,10 @@ def test_other_numbers_of_steps(base, fake, tmp_path):
 def test_other_corpora(base, fake, tmp_path):
     sizes = dict(fake.DOMAINS)
     fewer = fake.write_run(tmp_path / "fewer", sizes={**sizes, "Law": 1000}, **QUICK)
-    assert "fewer: trained on other text than base: Law 1,000 pairs instead of 222,900" in said(base, fewer)
+    assert (
+        "fewer: trained on other text than base: Law 1,000 pairs de-en instead of 222,900 pairs de-en"
+        in said(base, fewer)
+    )
     sizes.pop("Subs")
     less = fake.write_run(tmp_path / "less", sizes=sizes, **QUICK)
     found = said(base, less)
@@ -84,7 +87,12 @@ def test_other_decoding_and_another_measure(base, copy, fake):
         "copy: decoded otherwise than base: beam 1 instead of 5, tag Law instead of none"
     ]
     fake.change_scores(copy, decode=decode, tag=None, signature={"bleu": "tok:zh", "chrf": "x"})
-    assert said(base, copy) == ["copy: scored by another measure than base: the SacreBLEU signatures differ"]
+    assert said(base, copy) == [
+        "copy: scored by another measure than base (see the SacreBLEU signatures): Med, IT, Law, Koran, 1 more"
+    ]
+    fake.change_scores(copy, signature=json.loads((base / "scores.json").read_text("utf-8"))["signature"])
+    fake.change_scores(copy, decode={"beam": decode["beam"], "cap": 2})  # of another version
+    assert said(base, copy) == []
 
 
 def test_scores_older_than_the_last_training(copy, fake):
