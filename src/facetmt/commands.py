@@ -252,15 +252,19 @@ def tune_recipe(
 
 
 def report_runs(runs: Sequence[Path], out: Path | None, watch: bool, port: int, figures: Path | None) -> None:
-    """Write the page, serve it, or write the figures."""
+    """Write the page, serve it, or write the figures; say what the page warns of."""
+    from facetmt.report.comparable import caveats, sentences
     from facetmt.report.figures import write_figures
     from facetmt.report.page import write_report
     from facetmt.report.serve import watch as serve
+    from facetmt.runlog import Run
 
     if watch:
         serve(runs, port)
         return
     print(write_report(runs, out or runs[0] / REPORT))
+    for line in sentences(caveats([Run(run) for run in runs])):
+        print(f"careful: {line}", file=sys.stderr)
     if figures is not None:
         for path in write_figures(runs, figures):
             print(path)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property, wraps
 from itertools import islice
 from pathlib import Path, PurePath
@@ -168,6 +169,26 @@ def _damaged(rows: Sequence[Sequence[str]], facets: Mapping[str, int]) -> int:
     return len(rows)
 
 
+def _runs_inside(directory: Path) -> list[str]:
+    return [
+        path.parent.name for path in sorted(directory.glob(f"*/{PULLS}")) if (path.parent / RECIPE).is_file()
+    ]
+
+
+def _no_run(directory: Path) -> str:
+    """Why a path is no run, and which run may have been meant."""
+    if directory.is_file():
+        return f"{directory} is a file, not a run directory; name the folder that `facetmt train --run` made"
+    if directory.is_dir():
+        inside = _runs_inside(directory)
+        why = "it holds runs" if inside else f"it has no {RECIPE}"
+        advice = f"name one of {', '.join(inside[:5])}" if inside else "name a folder that `train --run` made"
+        return f"{directory} is not a run directory: {why}; {advice}"
+    near = get_close_matches(directory.name, _runs_inside(directory.parent), n=1)
+    advice = f"did you mean {directory.parent / near[0]}?" if near else "`facetmt train --run` makes one"
+    return f"there is no run {directory}; {advice}"
+
+
 @dataclass(frozen=True)
 class Pulls:
     """pulls.csv as columns."""
@@ -189,8 +210,11 @@ class Run:
     directory: Path
 
     def __post_init__(self) -> None:
-        if not (self.directory / RECIPE).is_file():
-            raise UserError(f"{self.directory} is not a run directory: it has no {RECIPE}")
+        here = [(self.directory / name).is_file() for name in (RECIPE, PULLS, SCORES)]
+        if not here[0] or (
+            not any(here[1:]) and _runs_inside(self.directory)
+        ):  # else: a project with a recipe
+            raise UserError(_no_run(self.directory))
 
     @property
     def name(self) -> str:
@@ -241,6 +265,20 @@ class Run:
         return list(self._jsonl(VALIDATION))
 
     @cached_property
+    def last_step(self) -> int:
+        """The latest step in any log; 0 before the first. (A validation may be later than the last log point.)"""
+        steps = [0]
+        for name in (METRICS, VALIDATION):
+            if (self.directory / name).is_file():
+                steps += [int(self._object(name, *line)["step"]) for line in self._few_lines(name, 1)]
+        if (self.directory / PULLS).is_file():
+            try:
+                steps += [int(line.split(",")[0]) for _, line in self._few_lines(PULLS, 1, header=1)]
+            except ValueError as error:
+                raise UserError(f"the last line of {self.directory / PULLS} is damaged: {error}") from error
+        return max(steps)
+
+    @cached_property
     def scores(self) -> dict[str, Any] | None:
         scores: dict[str, Any] | None = self._json(SCORES)
         return scores
@@ -250,23 +288,23 @@ class Run:
         """facets.json: name -> source and target language, `train` pairs; empty where it is not written yet."""
         return self._json(FACETS) or {}
 
-    def translations(self, facet: str) -> Iterator[dict[str, str]]:
+    def translations(self, facet: str, outcome: str = "") -> Iterator[dict[str, str]]:
         """{source, reference, hypothesis} of each test sentence; nothing where the facet was not translated."""
-        name = self._translated(facet)
+        name = self.translated(facet, outcome)
         return self._jsonl(name) if (self.directory / name).is_file() else iter(())
 
-    def few_translations(self, facet: str, count: int) -> list[dict[str, str]]:
+    def few_translations(self, facet: str, count: int, outcome: str = "") -> list[dict[str, str]]:
         """As `translations`, at no more than so many evenly spaced sentences."""
-        name = self._translated(facet)
+        name = self.translated(facet, outcome)
         there = (self.directory / name).is_file()
         return [self._object(name, *line) for line in self._few_lines(name, count)] if there else []
 
-    def _translated(self, facet: str) -> str:
+    def translated(self, facet: str, outcome: str = "") -> str:
         """The file of a facet's translations; the name comes from a log, which may be a stranger's."""
         name = f"{facet}.jsonl"
         if PurePath(name).name != name or "\\" in name:
             raise UserError(f"{self.directory} names a facet {facet!r}, which could lead out of it: refused")
-        return f"{TRANSLATIONS}/{name}"
+        return f"{TRANSLATIONS}-{outcome}/{name}" if outcome else f"{TRANSLATIONS}/{name}"
 
     def few_probs(self, points: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """As `probs`, at no more than so many evenly spaced rows; the others are skipped, not parsed."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from facetmt.bandit.policy import Policy, Probs, Pull, State, draw
 from facetmt.bandit.reward import REWARDS, QuantileScaler, Reward
@@ -34,10 +35,16 @@ class Record:
 class Health:
     """How the policy fares, in four numbers."""
 
-    starved: float  # share of the arms whose probability is below half of uniform
+    starved: float  # share of the arms that are starved
     entropy: float  # of π, in percent of its maximum ln n
     dropped: int  # non-finite rewards so far
     saturation: float  # share of the latest rewards that were clipped; 0.4 at the default quantiles
+
+
+def starved(probs: Probs) -> npt.NDArray[np.bool_]:
+    """[arms] whose probability is below half of uniform."""
+    below: npt.NDArray[np.bool_] = probs < 0.5 / probs.size
+    return below
 
 
 class FacetScheduler:
@@ -115,7 +122,7 @@ class FacetScheduler:
         positive = probs[probs > 0]
         entropy = -float((positive * np.log(positive)).sum())
         return Health(
-            starved=float((probs < 0.5 / probs.size).mean()),
+            starved=float(starved(probs).mean()),
             entropy=100.0 * entropy / math.log(probs.size) if probs.size > 1 else 100.0,
             dropped=self._dropped,
             saturation=self.scaler.saturation,

@@ -7,20 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from facetmt.report.curves import run_line
+from facetmt.report.curves import run_colour
 from facetmt.report.digest import Digest, Floats
-from facetmt.report.plots import COLOURS, framed, text
+from facetmt.report.plots import PART_COLOURS, framed, text
 from facetmt.report.progress import PARTS, seconds_by_part
 
 TAUS = {"proportional": 1.0, "τ = 5": 5.0, "uniform": np.inf}
 SYMBOLS = {"proportional": "line-ew-open", "τ = 5": "diamond-open", "uniform": "circle-open"}
-PART_COLOURS = dict(
-    zip(
-        PARTS,
-        (COLOURS[0], COLOURS[1], COLOURS[3], COLOURS[6], COLOURS[2], COLOURS[4], "#98a2ad"),
-        strict=True,
-    )
-)
 
 
 def strategy_share(sizes: Floats, tau: float) -> Floats:
@@ -47,7 +40,7 @@ def facet_bars(runs: Sequence[Digest], facets: Sequence[str], field: str) -> lis
                 x=[text(name) for name in facets],
                 y=on_facets(known, facets).astype(np.float32),
                 name=text(run.name),
-                marker=run_line(place, runs),
+                marker={"color": run_colour(place, runs)},
                 meta={"label": run.name, "bars": list(facets)},
             )
         )
@@ -98,10 +91,10 @@ def costs(runs: Sequence[Digest]) -> go.Figure | None:
             hovertemplate="%{x:.1%} (%{customdata:.1f} min)",
             name=part,
             orientation="h",
-            marker={"color": PART_COLOURS[part]},
+            marker={"color": colour},
             meta={"label": part},
         )
-        for part in PARTS
+        for part, colour in zip(PARTS, PART_COLOURS, strict=True)
         if any(parts[part] > 0 for _, parts in known)
     ]
     return framed(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from facetmt.report import sections
 from facetmt.report.digest import Digest
-from facetmt.report.headline import cards, health, subtitle, title_of
+from facetmt.report.headline import cards, health, subtitle, title_of, warnings
 from facetmt.report.markup import chart, grid, safe
 
 MIXED = "The mixed baseline has one arm and no curriculum; choose another run above."
@@ -34,7 +34,7 @@ class Chart(NamedTuple):
 CHARTS = {
     "probs": Chart(
         "Probability of each facet",
-        "What the bandit would draw next, step by step: a line that rises is a facet that paid off.",
+        "What the bandit would draw next, from the start on: a line that rises is a facet that paid off.",
         MIXED,
         of_run=True,
         style="wide",
@@ -95,6 +95,7 @@ def body(runs: Sequence[Digest], facets: Sequence[str]) -> str:
 
     parts = [
         f'<section class="cards">{cards(runs)}</section>',
+        warnings(runs),
         f"<h2>Health</h2>{health(runs)}",
         controls(runs, len(facets)),
         "<h2>What it drew</h2>",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
@@ -10,9 +10,11 @@ from typing import Any
 import yaml
 
 from facetmt.recipe import dump_recipe
+from facetmt.report.comparable import caveats, sentences
 from facetmt.report.digest import Digest, digest, system_name
 from facetmt.report.health import examine
 from facetmt.report.markup import duration
+from facetmt.report.outcomes import all_outcomes, described, plain
 from facetmt.report.progress import best
 from facetmt.report.tables import markdown_text
 from facetmt.runlog import Run
@@ -85,7 +87,12 @@ def summary(run: Digest) -> str:
     return (
         f"Machine translation from {source} to {target}: a Transformer (`{model.preset}`) trained with facetmt on "
         f"{len(run.facets)} facets of data, sampled by {system_name(run.recipe)}. "
-        f"It was trained for {run.steps:,} steps in {duration(run.seconds)} of wall-clock."
+        f"It was trained for {run.steps:,} steps in {duration(run.seconds)} of wall-clock"
+        + (
+            "."
+            if run.finished
+            else f"; {run.recipe.train.steps:,} steps are planned: the training is unfinished."
+        )
     )
 
 
@@ -156,17 +163,29 @@ def training(run: Digest) -> str:
 
 
 def evaluation(run: Digest) -> str:
-    scores = run.run.scores
-    if scores is None:
+    """A table for each outcome, with the checkpoint and the decoding behind it."""
+    found = all_outcomes(run.run)
+    if not found:
         return f"## Evaluation\n\nNot evaluated yet. {FILL}"
-    rows = [["**Average**", *(shown(scores["average"].get(kind), "**{:.2f}**") for kind in ("bleu", "chrf"))]]
-    for part in ("groups", "facets"):
-        rows += [
-            [markdown_text(name), *(shown(values.get(kind), "{:.2f}") for kind in ("bleu", "chrf"))]
-            for name, values in scores.get(part, {}).items()
+    warnings = [f"**Careful: {markdown_text(line)}**" for line in sentences(caveats([run.run]))]
+    parts = []
+    for outcome in found:
+        scores, title = outcome.scores, f"Outcome `{outcome.name}`: " if outcome.name else ""
+        rows = [["**Average**", *figures(scores["average"], "**{:.2f}**")]]
+        for part in ("groups", "facets"):
+            rows += [
+                [markdown_text(name), *figures(row, "{:.2f}")] for name, row in scores.get(part, {}).items()
+            ]
+        parts += [
+            f"{title}checkpoint and decoding: {described(outcome)}",
+            table(["Test set", "BLEU", "chrF"], rows),
         ]
-    signatures = "\n".join(f"- `{signature}`" for signature in scores["signature"].values())
-    return f"## Evaluation\n\n{table(['Test set', 'BLEU', 'chrF'], rows)}\n\nSacreBLEU signatures:\n\n{signatures}"
+    signatures = "\n".join(f"- `{signature}`" for signature in found[0].scores["signature"].values())
+    return "\n\n".join(["## Evaluation", *warnings, *parts, "SacreBLEU signatures:", signatures])
+
+
+def figures(row: Mapping[str, Any], pattern: str) -> list[str]:
+    return [shown(row.get(kind), pattern) for kind in ("bleu", "chrf")]
 
 
 def limits(run: Digest) -> str:
@@ -175,8 +194,16 @@ def limits(run: Digest) -> str:
 
 
 def recipe_section(run: Digest) -> str:
-    """The recipe without the paths of the machine that it ran on."""
-    data = replace(run.recipe.data, root=PurePath(run.recipe.data.root).name)
-    text = dump_recipe(replace(run.recipe, data=data, prepared=PurePath(run.recipe.prepared).name))
+    """The recipe without the paths of the machine that it ran on, with the decoding behind the scores."""
+    recipe, outcome = run.recipe, plain(run.run)
+    data = replace(recipe.data, root=PurePath(recipe.data.root).name)
+    used = {} if outcome is None else outcome.scores.get("decode", {})
+    decode = replace(recipe.decode, **{key: used[key] for key in vars(recipe.decode) if key in used})
+    text = dump_recipe(replace(recipe, data=data, prepared=PurePath(recipe.prepared).name, decode=decode))
+    other = (
+        "`decode` is that of the scores above, not of the training recipe.\n\n"
+        if decode != recipe.decode
+        else ""
+    )
     fence = "````" if "```" in text else "```"
-    return f"## Recipe\n\n{fence}yaml\n{text}{fence}"
+    return f"## Recipe\n\n{other}{fence}yaml\n{text}{fence}"

@@ -9,15 +9,19 @@ import numpy as np
 import plotly.graph_objects as go
 
 from facetmt.report.digest import Digest
-from facetmt.report.plots import RUN_COLOURS, Style, curve, framed, probs_figure
+from facetmt.report.plots import DASHES, RUN_COLOURS, Style, curve, framed, probs_figure
 from facetmt.report.progress import best
 
 LABELS = {"bleu": "dev BLEU", "loss": "dev loss"}
 
 
+def run_colour(place: int, runs: Sequence[Digest]) -> str:
+    """The same in all figures; grey is the baseline, so a single run is not grey."""
+    return RUN_COLOURS[place % len(RUN_COLOURS) if len(runs) > 1 else 1]
+
+
 def run_line(place: int, runs: Sequence[Digest]) -> dict[str, str]:
-    """The line of a run, the same in all figures; grey is the baseline, so a single run is not grey."""
-    return {"color": RUN_COLOURS[place % len(RUN_COLOURS) if len(runs) > 1 else 1]}
+    return {"color": run_colour(place, runs), "dash": DASHES[place // len(RUN_COLOURS) % len(DASHES)]}
 
 
 def number(value: float | None) -> float:
@@ -95,19 +99,20 @@ def training_loss(runs: Sequence[Digest]) -> go.Figure | None:
     return framed(traces, x="step", y="training loss", yaxis={"rangemode": "normal"}) if traces else None
 
 
-def raw_rewards(run: Digest) -> go.Figure | None:
-    """The raw rewards' median, and the two quantiles to which they are clipped."""
+def raw_rewards(run: Digest, colour: str) -> go.Figure | None:
+    """The raw rewards' median, and the two quantiles to which they are clipped, in the colour of the run."""
     rewards = run.rewards
     if rewards is None:
         return None
     seconds = run.seconds_at(rewards.step).astype(np.float32)
     schedule = run.recipe.schedule
-    band = {"color": RUN_COLOURS[1], "width": 1, "dash": "dot"}
+    band = {"color": colour, "width": 1, "dash": "dot"}
     low = curve(rewards.step, rewards.low, f"{schedule.low:.0%} quantile", band, seconds=seconds)
     high = curve(rewards.step, rewards.high, f"{schedule.high:.0%} quantile", band, seconds=seconds)
-    high.update(fill="tonexty", fillcolor="rgba(59, 130, 214, 0.12)")
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    high.update(fill="tonexty", fillcolor=f"rgba({red}, {green}, {blue}, 0.12)")
     middle = curve(
-        rewards.step, rewards.raw, "median reward", {"color": RUN_COLOURS[2], "width": 1.5}, seconds=seconds
+        rewards.step, rewards.raw, "median reward", {"color": colour, "width": 1.5}, seconds=seconds
     )
     figure = framed([low, high, middle], x="step", y=f"raw {schedule.reward}", yaxis={"rangemode": "normal"})
     # the first rewards are larger by orders of magnitude and would press all others flat

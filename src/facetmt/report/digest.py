@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from facetmt.bandit.config import build_scheduler
 from facetmt.recipe import Recipe, load_recipe
 from facetmt.runlog import RECIPE, Pulls, Run
 
@@ -37,6 +38,7 @@ class Rewards:
     facet_step: Ints  # [bins]
     facet_scaled: Floats  # [bins, facets] mean scaled reward; NaN where a facet was not drawn
     mean_scaled: Floats  # [facets] over the whole run
+    mean: float  # of all scaled rewards; near 0 where the scale fits
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Digest:
 
     @property
     def finished(self) -> bool:
-        return self.steps >= self.recipe.train.steps or self.run.scores is not None
+        return finished(self.recipe, self.steps, self.validation)
 
     @property
     def average_bleu(self) -> float | None:
@@ -80,6 +82,14 @@ class Digest:
         )  # [points, 2]
         at: Floats = np.interp(np.asarray(steps, dtype=np.float64), known[:, 0], known[:, 1])
         return at
+
+
+def finished(recipe: Recipe, steps: int, validation: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a run came to its last step, or its patience to an end."""
+    patience = recipe.train.patience
+    scores = [row["bleu"]["average"] for row in validation if row["bleu"]["average"] is not None]
+    stale = len(scores) - 1 - scores.index(max(scores)) if scores else 0
+    return steps >= recipe.train.steps or (patience is not None and stale >= patience)
 
 
 def digests(runs: Sequence[Run]) -> list[Digest]:
@@ -122,7 +132,7 @@ def digest(run: Run, points: int = POINTS) -> Digest:
     facets = data_facets(run, mixed, validation)
     sizes = known_sizes(run, facets)
     pulls = Run(run.directory).pulls  # half a million rows, so they are not kept
-    prob_step, probs = run.few_probs(points)
+    prob_step, probs = from_the_start(*run.few_probs(points - 1), first_probs(recipe, run.facets, sizes))
     batches = None if mixed else np.bincount(pulls.facet, minlength=len(facets)).astype(np.int64)
     last = metrics[-1] if metrics else {}
     return Digest(
@@ -131,7 +141,7 @@ def digest(run: Run, points: int = POINTS) -> Digest:
         recipe=recipe,
         facets=facets,
         sizes=sizes,
-        steps=int(pulls.step[-1]) if pulls.step.size else 0,
+        steps=run.last_step,
         seconds=float(max([last.get("seconds", 0.0), *(row["seconds"] for row in validation[-1:])])),
         prob_step=prob_step,
         probs=None if mixed else probs,
@@ -142,6 +152,23 @@ def digest(run: Run, points: int = POINTS) -> Digest:
         metrics=metrics,
         validation=validation,
     )
+
+
+def first_probs(recipe: Recipe, arms: Sequence[str], sizes: Floats | None) -> Floats | None:
+    """π before the first step; None where it depends on sizes that nobody wrote down."""
+    schedule = recipe.schedule
+    sized = schedule.policy in ("static", "multidds") or schedule.prior_tau is not None
+    if not arms or (sizes is None and sized):
+        return None
+    counts = [1] * len(arms) if sizes is None else [int(size) for size in sizes]
+    return build_scheduler(schedule, arms, counts, seed=0).probs()
+
+
+def from_the_start(steps: Ints, probs: Floats, first: Floats | None) -> tuple[Ints, Floats]:
+    """The log of π begins only at its first log point; what came before the first step is known."""
+    if first is None or first.size != probs.shape[1] or not steps.size:
+        return steps, probs
+    return np.concatenate([[0], steps]), np.vstack([first, probs])
 
 
 def data_facets(run: Run, mixed: bool, validation: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -202,4 +229,5 @@ def rewards(pulls: Pulls, window: int, quantiles: tuple[float, float]) -> Reward
         facet_step=step[np.searchsorted(place, np.arange(bins), side="right") - 1],
         facet_scaled=by_bin,
         mean_scaled=overall,
+        mean=float(scaled.mean()),
     )

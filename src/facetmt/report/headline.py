@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from facetmt.report.comparable import caveats, sentences
 from facetmt.report.digest import Digest, system_name
 from facetmt.report.health import RANK, examine
-from facetmt.report.markup import duration, safe
+from facetmt.report.markup import apart, duration, safe, signed
 from facetmt.report.progress import Standing, best, choosing_share, judged, standings
 
+ENOUGH = 10  # log points, before which nothing can be called healthy
+TOO_EARLY = "Too little is logged to judge it yet."
 WORDS = {"bad": "Problem", "warning": "Watch", "note": "Note", "good": "Healthy"}
 
 
@@ -85,13 +88,13 @@ def progress_card(run: Digest) -> str:
 def score_card(kind: str, winner: Standing, rows: Sequence[Standing]) -> str:
     if kind == "test" and winner.test is not None:
         others = [
-            f"{row.digest.name} {row.test:.1f}" for row in rows if row is not winner and row.test is not None
+            f"{row.digest.name} {row.test:.2f}" for row in rows if row is not winner and row.test is not None
         ]
         facets = len((winner.digest.run.scores or {}).get("facets", {}))
         note = ", ".join(others[:3]) or f"mean of {facets} test sets"
         return card("Average test BLEU", f"{winner.test:.2f}", note)
     score = winner.dev.bleu if winner.dev else 0.0
-    others = [f"{row.digest.name} {row.dev.bleu:.1f}" for row in rows if row is not winner and row.dev]
+    others = [f"{row.digest.name} {row.dev.bleu:.2f}" for row in rows if row is not winner and row.dev]
     return card("Best average dev BLEU", f"{score:.2f}", ", ".join(others[:3]) or "test sets not scored yet")
 
 
@@ -115,7 +118,7 @@ def gain_card(kind: str, row: Standing, base: Standing) -> str:
         else f"{row.digest.name}, on dev"
     )
     style = "up" if row.gain > 0 else "down" if row.gain < 0 else ""
-    return card(f"Gain over {base.digest.name}", f"{row.gain:+.2f}".replace("-", "−"), note, style)
+    return card(f"Gain over {base.digest.name}", signed(row.gain), note, style)
 
 
 def reach_card(row: Standing, base: Standing) -> str:
@@ -125,11 +128,8 @@ def reach_card(row: Standing, base: Standing) -> str:
     if target is None or row.dev is None:
         return card(label, "–", "not validated yet")
     if row.reach is None or row.time_ratio is None or row.step_ratio is None:
-        return card(
-            label,
-            "–",
-            f"{row.digest.name} has not reached {target.bleu:.1f} dev BLEU (best {row.dev.bleu:.1f})",
-        )
+        goal, own = apart(target.bleu, row.dev.bleu)
+        return card(label, "–", f"{row.digest.name} has not reached {goal} dev BLEU (best {own})")
     style = "up" if row.time_ratio < 1 else ""
     note = f"of its wall-clock, {row.step_ratio:.0%} of its steps ({row.reach.step:,} of {target.step:,})"
     return card(label, f"{row.time_ratio:.0%}", note, style)
@@ -152,6 +152,13 @@ def reward_card(runs: Sequence[Digest]) -> str:
     return card("Time spent on rewards", f"{share:.0%}", f"of {run.name}’s wall-clock ({what})")
 
 
+def warnings(runs: Sequence[Digest]) -> str:
+    """Why the runs are not like for like, or a score not what it seems; nothing where all is well."""
+    lines = sentences(caveats([run.run for run in runs]))
+    items = "".join(f'<li class="warning"><b>Careful</b>{safe(line)}</li>' for line in lines)
+    return f'<ul class="health careful">{items}</ul>' if items else ""
+
+
 def health(runs: Sequence[Digest]) -> str:
     """Findings of all runs as a list, the worst first; a run without any is healthy."""
     items: list[tuple[int, str]] = []
@@ -164,7 +171,9 @@ def health(runs: Sequence[Digest]) -> str:
                 f'<span class="try">{safe(finding.remedy)}</span></li>'
             )
             items.append((RANK[finding.severity], line))
-        if not found:
+        if not found and len(run.metrics) < ENOUGH:
+            items.append((RANK["note"], f'<li class="note"><b>{WORDS["note"]}</b>{name}{TOO_EARLY}</li>'))
+        elif not found:
             learned = "No collapse, no starved facet, rewards in range, loss steady."
             state = learned if run.rewards is not None else "Loss steady, no facet worn out."
             items.append((len(RANK), f'<li class="good"><b>{WORDS["good"]}</b>{name}{state}</li>'))

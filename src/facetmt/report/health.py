@@ -9,7 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from facetmt.report.digest import Digest, digest
+from facetmt.bandit.scheduler import starved as below_half
+from facetmt.report.digest import Digest, Floats, digest
+from facetmt.report.markup import signed
 from facetmt.report.progress import best, latest, mean_of, share_of
 from facetmt.runlog import Run
 
@@ -17,8 +19,8 @@ Severity = Literal["bad", "warning", "note"]
 RANK = {"bad": 0, "warning": 1, "note": 2}
 
 COLLAPSED = 0.95  # of softmax(w) on one facet
-STARVED = 0.25  # of what the more modest of uniform and proportional sampling would have given
-DUE = 40  # batches that a facet should have had before it can be called starved
+OFF_CENTRE = 0.3  # mean scaled reward; where the scale fits, it is near 0
+HARDLY, WEAK = 1.0, 5.0  # average BLEU below which a model does not translate, or hardly
 REPEATED, WORN = 20.0, 100.0  # effective epochs
 OVERCLIPPED = 0.25  # clipped rewards beyond the share that the quantiles ask for
 DIVERGED = 1.15  # recent loss over the lowest one
@@ -56,11 +58,37 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
+def untranslated(run: Digest) -> Iterator[Finding]:
+    """A model may train without a fault and still be of no use."""
+    top = best(run)
+    score = run.average_bleu if run.average_bleu is not None else top.bleu if top else None
+    if score is None or score >= WEAK:
+        return
+    which = "test" if run.average_bleu is not None else "best dev"
+    yield Finding(
+        "bad" if score < HARDLY else "warning",
+        f"The model {'does not translate' if score < HARDLY else 'hardly translates'}: average {which} BLEU "
+        f"{score:.2f}. Differences between such scores mean little.",
+        "Train longer, with more text, or with a higher optimiser.learning_rate; look at the sample translations."
+        if run.finished
+        else "It is not at its end yet; look again later.",
+    )
+
+
+def lately(run: Digest) -> Floats | None:
+    """Mean π of the last tenth of the log, where a policy has learned for long enough to be judged."""
+    learned = run.kind not in ("Base", "Static")
+    if run.probs is None or not learned or len(run.facets) < 2 or len(run.probs) < 10:
+        return None
+    recent: Floats = run.probs[-max(1, len(run.probs) // 10) :].mean(axis=0)
+    return recent
+
+
 def collapsed(run: Digest) -> Iterator[Finding]:
     """(π − γ/n)/(1−γ) is softmax(w): is nearly all of it on one facet?"""
-    if run.rewards is None or run.probs is None or len(run.facets) < 2 or len(run.probs) < 10:
+    recent = lately(run)
+    if run.rewards is None or recent is None:
         return
-    recent = run.probs[-max(1, len(run.probs) // 10) :].mean(axis=0)
     schedule = run.recipe.schedule
     gamma = schedule.exploration if schedule.policy in ("exp3", "exp3s") else 0.0
     share = (recent.max() - gamma / recent.size) / max(1.0 - gamma, 1e-9)
@@ -76,17 +104,17 @@ def collapsed(run: Digest) -> Iterator[Finding]:
 
 
 def starved(run: Digest) -> Iterator[Finding]:
-    if run.share is None or run.kind in ("Base", "Static") or len(run.facets) < 2:
-        return
-    uniform = np.full(len(run.facets), 1.0 / len(run.facets))
-    modest = uniform if run.sizes is None else np.minimum(uniform, run.sizes / run.sizes.sum())
-    due = modest * run.steps >= DUE  # before that it may be chance
-    poor = [run.facets[place] for place in np.flatnonzero(due & (run.share < STARVED * modest))]
-    if poor:
+    """By the definition of `facetmt.bandit.Health`; with exploration it is often what learning looks like."""
+    recent = lately(run)
+    poor = [] if recent is None else np.flatnonzero(below_half(recent)).tolist()
+    if recent is not None and poor:
+        names = [
+            f"{run.facets[place]} ({recent[place]:.1%})" for place in sorted(poor, key=lambda p: recent[p])
+        ]
         yield Finding(
-            "warning",
-            f"{plural(len(poor), 'facet')} got less than a quarter of what uniform or proportional sampling "
-            f"would give: {listed(poor)}.",
+            "note",
+            f"{plural(len(poor), 'facet')} of {len(run.facets)} starved, with π lately below half of uniform "
+            f"({0.5 / len(run.facets):.1%}): {listed(names)}.",
             "Look at their dev BLEU below; if it lags behind the baseline's, raise schedule.exploration.",
         )
 
@@ -126,6 +154,15 @@ def clipping(run: Digest) -> Iterator[Finding]:
                 if schedule.reward.endswith("pgnorm")
                 else ", or choose a relative reward such as dev-pgnorm."
             ),
+        )
+    if schedule.policy != "odm" and abs(run.rewards.mean) > OFF_CENTRE:
+        side = "fall" if run.rewards.mean < 0 else "rise"
+        yield Finding(
+            "warning",
+            f"The rewards are off the centre of their scale: the mean scaled reward is {signed(run.rewards.mean)} and "
+            f"should be near 0. Raw rewards {side} faster than the window forgets, so being drawn "
+            f"{'lowers' if run.rewards.mean < 0 else 'raises'} a facet's weight whatever it brought.",
+            "Make schedule.window smaller; in a run of a few hundred steps the early rewards dominate it.",
         )
     if health["dropped"]:
         share = health["dropped"] / max(run.steps, 1)
@@ -183,7 +220,7 @@ def stale(run: Digest) -> Iterator[Finding]:
     if top and len(run.validation) >= 5 and run.steps and top.step < STALE * run.steps:
         yield Finding(
             "note",
-            f"Dev BLEU was best at step {top.step:,} ({top.bleu:.1f}); the {run.steps - top.step:,} steps after it "
+            f"Dev BLEU was best at step {top.step:,} ({top.bleu:.2f}); the {run.steps - top.step:,} steps after it "
             "did not help.",
             "Set train.patience to stop earlier.",
         )
@@ -216,6 +253,7 @@ def costly(run: Digest) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[Digest], Iterator[Finding]], ...] = (
+    untranslated,
     collapsed,
     starved,
     forgotten,

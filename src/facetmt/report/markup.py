@@ -11,7 +11,7 @@ def safe(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-LEFT, LEFTMOST = ' class="left"', ("System",)  # columns of words, not of numbers
+LEFT, LEFTMOST = ' class="left"', ("System", "Scored")  # columns of words, not of numbers
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,19 @@ def chart(key: str, title: str, read: str, absent: str, *, of_run: bool = False,
 
 def grid(parts: Sequence[str], columns: int = 1) -> str:
     return f'<div class="grid{" two" if columns == 2 else ""}">{"".join(parts)}</div>'
+
+
+def signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Two scores with as many decimals as it takes to tell them apart."""
+    for decimals in range(1, 7):
+        shown = f"{first:.{decimals}f}", f"{second:.{decimals}f}"
+        if shown[0] != shown[1]:
+            break
+    return shown
 
 
 def duration(seconds: float) -> str:

@@ -87,7 +87,7 @@
     kept.sort((a, b) => place.get(a.meta.facet) - place.get(b.meta.facet));
     if (!rest.length || state.search.trim()) return kept;
     const label = otherLabel(rest.length);
-    const line = { color: "#8a94a0", width: 1.5, dash: "dot" };
+    const line = { color: "#b0b7bf", width: 1.5, dash: "dot" };
     const y = Array.from(rest[0].y, (_, place) => mean(rest.map((trace) => trace.y[place])));
     return [...kept, { ...rest[0], y, name: label, line, meta: { ...rest[0].meta, label } }];
   };
@@ -131,7 +131,7 @@
 
   // ---- charts and their legends ------------------------------------------------------------
   const figureOf = (id) => (Array.isArray(charts[id]) ? charts[id][state.run] : charts[id]);
-  const swatch = (trace) => (trace.line && trace.line.color) || (trace.marker && trace.marker.color) || "#8a94a0";
+  const swatch = (trace) => (trace.line && trace.line.color) || (trace.marker && trace.marker.color) || "#b0b7bf";
 
   const legend = (box, id, traces) => {
     const gone = (hidden[id] = hidden[id] || new Set());

@@ -14,22 +14,29 @@ import plotly.graph_objects as go
 POINTS = 1000  # more than a screen can show; longer runs are thinned to this many
 TOP = 10  # facets that have a line of their own where there are many; the rest is "other"
 
-# Readable on white and on near-black; ten, because nobody can tell more colours apart.
+# Readable on white and on near-black. A colour means one thing on a page: a facet, a run, or (browns) a part of
+# the time; so the three have no colour in common. Few of each: nobody can tell more apart.
 COLOURS = (
     "#3b82d6",
     "#e07b29",
     "#2a9d74",
     "#d1477a",
     "#8b6ad6",
-    "#b3911c",
     "#1aa0b8",
     "#c9503c",
     "#6d9a2d",
-    "#a86ab0",
-)
-RUN_COLOURS = ("#7b8794", *COLOURS)  # the baseline, the first run, is grey
-DASHES = ("solid", "dash", "dot", "dashdot")
-OTHER = "#8a94a0"
+)  # of facets
+RUN_COLOURS = (
+    "#6b7785",
+    "#c026d3",
+    "#c9a100",
+    "#22b422",
+    "#4b4bff",
+    "#e60026",
+)  # grey: the first, the baseline
+PART_COLOURS = ("#5a3a1c", "#7a5632", "#99754c", "#b4936b", "#cbb08d", "#dccab0", "#ebe1d1")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+OTHER = "#b0b7bf"  # the mean of facets that have no line of their own
 
 Style = Mapping[str, dict[str, str]]  # facet -> colour and dash of its line
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 from facetmt.report.digest import Digest
@@ -21,20 +21,24 @@ class Mark:
     seconds: float
 
 
-def marks(digest: Digest) -> list[Mark]:
+def marks(validation: Sequence[Mapping[str, Any]]) -> list[Mark]:
     """All validations that have an average dev BLEU."""
-    rows = [row for row in digest.validation if row["bleu"]["average"] is not None]
+    rows = [row for row in validation if row["bleu"]["average"] is not None]
     return [Mark(row["bleu"]["average"], row["step"], row["seconds"]) for row in rows]
 
 
+def best_of(validation: Sequence[Mapping[str, Any]]) -> Mark | None:
+    """The validation that a run is judged by: the highest average dev BLEU, the earliest of equals."""
+    return max(marks(validation), key=lambda mark: mark.bleu, default=None)
+
+
 def best(digest: Digest) -> Mark | None:
-    """The validation that the run is judged by: the highest average dev BLEU, the earliest of equals."""
-    return max(marks(digest), key=lambda mark: mark.bleu, default=None)
+    return best_of(digest.validation)
 
 
 def reached(digest: Digest, bleu: float) -> Mark | None:
     """The first validation at or above a score: "time to reach the baseline's best" (paper, section 3.2)."""
-    return next((mark for mark in marks(digest) if mark.bleu >= bleu), None)
+    return next((mark for mark in marks(digest.validation) if mark.bleu >= bleu), None)
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,12 @@ def judged(rows: Sequence[Standing]) -> tuple[str, Standing] | None:
 def latest(digest: Digest, key: str) -> Any:
     """A figure of the last log point."""
     return digest.metrics[-1].get(key) if digest.metrics else None
+
+
+def median_of(digest: Digest, key: str) -> float | None:
+    """The middle of a figure over the log points: what is compiled at each start does not count."""
+    values = [row[key] for row in digest.metrics if row.get(key) is not None]
+    return median(values) if values else None
 
 
 def mean_of(digest: Digest, key: str) -> float | None:

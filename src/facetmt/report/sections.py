@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from facetmt.report.digest import Digest, system_name
 from facetmt.report.markup import Cell, duration, number_cell, panel, row_html, safe, table_html, text_cell
-from facetmt.report.progress import choosing_share, latest, mean_of, standings
+from facetmt.report.outcomes import all_outcomes, described
+from facetmt.report.progress import Standing, choosing_share, mean_of, median_of, standings
 from facetmt.report.systems import Cell as Score
 from facetmt.report.systems import Scoreboard, scoreboard
 from facetmt.runlog import RECIPE, Run
@@ -19,20 +20,22 @@ SAMPLES = ((20, 3), (60, 2), (10_000, 1))  # up to so many facets, so many sampl
 def overview(runs: Sequence[Digest]) -> str:
     """One row a run."""
     base = runs[0].name
-    head = ["Run", "System", "Steps", "Wall-clock", "Tokens/s", "Best dev BLEU", "Test BLEU"]
+    head = ["Run", "System", "Steps", "Wall-clock", "Tokens/s", "Best dev BLEU", "Test BLEU", "Scored"]
     head += ["Gain", "Steps to base’s best", "Time to base’s best"] if len(runs) > 1 else []
     head += ["Padding", "Time on rewards"]
-    rows = []
-    for row in standings(runs):
+    rows, all_rows = [], standings(runs)
+    dev = max((row.dev.bleu for row in all_rows if row.dev), default=None)
+    test = max((row.test for row in all_rows if row.test is not None), default=None)
+    for row in all_rows:
         run = row.digest
         cells = [
             text_cell(run.name),
             text_cell(system_name(run.recipe)),
-            number_cell(run.steps, "{:,.0f}"),
+            steps_cell(run),
             Cell(duration(run.seconds), run.seconds),
-            number_cell(latest(run, "tokens_per_second"), "{:,.0f}"),
-            Cell(f"{row.dev.bleu:.2f} <span class=std>@ {row.dev.step:,}</span>" if row.dev else "–"),
-            number_cell(row.test),
+            number_cell(median_of(run, "tokens_per_second"), "{:,.0f}"),
+            dev_cell(row, dev, len(runs)),
+            *scored_cells(row, test, len(runs)),
         ]
         if len(runs) > 1:
             cells += [number_cell(row.gain, "{:+.2f}")]
@@ -42,18 +45,55 @@ def overview(runs: Sequence[Digest]) -> str:
             number_cell(choosing_share(run), "{:.1%}"),
         ]
         rows.append(row_html(cells))
-    read = "Each run as far as it came."
+    read = "Each run as far as it came; Scored says which checkpoint was scored, and how it was decoded."
     if len(runs) > 1:
-        read = f"Gain, steps and time are against the first run, {base}; below 100 % is faster than it."
+        read += f" Gain, steps and time are against the first run, {base}; below 100 % is faster than it."
     return panel("Runs", read, table_html([safe(name) for name in head], rows))
+
+
+def steps_cell(run: Digest) -> Cell:
+    if run.finished:
+        return number_cell(run.steps, "{:,.0f}")
+    return Cell(
+        f'{run.steps:,} of {run.recipe.train.steps:,} <span class="unfinished">unfinished</span>', run.steps
+    )
+
+
+def bold_best(score: float, best: float | None, runs: int) -> str:
+    shown = f"{score:.2f}"
+    return f"<b>{shown}</b>" if runs > 1 and best is not None and shown == f"{best:.2f}" else shown
+
+
+def dev_cell(row: Standing, best: float | None, runs: int) -> Cell:
+    if row.dev is None:
+        return Cell("–")
+    return Cell(
+        f'{bold_best(row.dev.bleu, best, runs)} <span class="std">@ {row.dev.step:,}</span>', row.dev.bleu
+    )
+
+
+def scored_cells(row: Standing, best: float | None, runs: int) -> list[Cell]:
+    """The average of each outcome, named ones in brackets as in the paper's "28.05 (29.37)"; what was scored."""
+    found = all_outcomes(row.digest.run)
+    if not found:
+        return [Cell("–"), Cell("–", left=True)]
+    scores, ways = [], []
+    for outcome in found:
+        score = float(outcome.scores["average"]["bleu"])
+        name = safe(outcome.name)
+        scores.append(
+            f'<span class="std">({name} {score:.2f})</span>' if name else bold_best(score, best, runs)
+        )
+        ways.append((f"{name}: " if name else "") + safe(described(outcome)))
+    return [Cell(" ".join(scores), row.test), Cell("<br>".join(ways), left=True)]
 
 
 def scores(runs: Sequence[Digest], facets: Sequence[str]) -> str:
     """Test BLEU and chrF of every system, by facet and by further test set."""
-    scored = [run.run for run in runs if run.run.scores is not None]
+    scored = [run.run for run in runs if all_outcomes(run.run)]
     if not scored:
         return panel("Test scores", "No run is scored yet: `facetmt evaluate RUN` does it.", "")
-    boards = [scoreboard(scored, "bleu", MOST_LINES), scoreboard(scored, "chrf", 0)]
+    boards = [scoreboard(scored, "bleu", MOST_LINES, intervals=True), scoreboard(scored, "chrf", 0)]
     head = [
         "Facet",
         *(
@@ -90,9 +130,11 @@ def score_cell(score: Score | None) -> Cell:
         return Cell("–", float("-inf"))
     body = f"{score.mean:.2f}"
     body = f"<b>{body}</b>" if score.best else body
-    stars = f"<sup>{score.stars}</sup>" if score.stars else ""
-    std = f' <span class="std">± {score.std:.2f}</span>' if score.std is not None else ""
-    return Cell(body + stars + std, score.mean)
+    side = "up" if score.mark.startswith("+") else "down"
+    mark = f'<sup class="{side}">{score.mark.replace("-", "−")}</sup>' if score.mark else ""
+    spread = score.std if score.std is not None else score.interval
+    shown = f' <span class="std">± {spread:.2f}</span>' if spread is not None else ""
+    return Cell(body + mark + shown, score.mean)
 
 
 def batches(runs: Sequence[Digest]) -> str:
@@ -139,7 +181,11 @@ def samples(runs: Sequence[Digest], facets: Sequence[str]) -> str:
     """The same test sentences by every run, evenly spaced through the test set: nobody picked them."""
     count = next(count for limit, count in SAMPLES if len(facets) <= limit or limit == SAMPLES[-1][0])
     further = [
-        name for run in runs for name in (run.run.scores or {}).get("facets", {}) if name not in facets
+        name
+        for run in runs
+        for outcome in all_outcomes(run.run)
+        for name in outcome.scores["facets"]
+        if name not in facets
     ]
     blocks: list[str] = []
     for name in [*facets, *dict.fromkeys(further)]:
@@ -155,7 +201,11 @@ def samples(runs: Sequence[Digest], facets: Sequence[str]) -> str:
 
 
 def facet_samples(runs: Sequence[Digest], facet: str, count: int) -> str:
-    translated = [(run.name, run.run.few_translations(facet, count)) for run in runs]
+    translated = [
+        (outcome.label(run.name), outcome.few_translations(facet, count))
+        for run in runs
+        for outcome in all_outcomes(run.run)
+    ]
     known = [(name, rows) for name, rows in translated if rows]
     if not known:
         return ""

@@ -1,75 +1,137 @@
-"""Could it be chance? SacreBLEU's paired bootstrap on the translations of two runs."""
+"""Could it be chance? SacreBLEU's paired bootstrap on the translations of two runs, and its intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import sqrt
 from pathlib import Path
+from typing import NamedTuple
 
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
 from facetmt.recipe import load_recipe
-from facetmt.runlog import RECIPE, TRANSLATIONS, Run
+from facetmt.report.outcomes import Outcome, Stamp
+from facetmt.runlog import RECIPE, Run
 from facetmt.translate.evaluate import bleu_metric
 
 RESAMPLES = 1000
 FIXED = 100  # a comparison costs as much as so many lines, however short the test set
 HELD = 10_000_000  # sentences of all resamples together, which SacreBLEU holds in memory at once
 
-Stamp = tuple[int, int]  # size and time of change of a file: what was computed from it can be kept
+
+class Comparison(NamedTuple):
+    """Two outcomes on one test set."""
+
+    p: float
+    gain: float  # over the base
+    intervals: tuple[float, float] | None  # half of the 95 % interval of the base and of the other
 
 
 @dataclass(frozen=True)
 class Significance:
-    """p by (system, facet) against the first system, and what a reader must know about it."""
+    """Against the first system, by (system, facet); and what a reader must know about it."""
 
-    values: dict[tuple[int, str], float]
+    values: dict[tuple[int, str], tuple[float, float]]  # p, and the gain (of the least certain seed)
+    intervals: dict[tuple[int, str], float]  # half of the 95 % interval; systems of one seed only
     notes: list[str]
 
 
-def p_values(
-    systems: Sequence[Sequence[Run]], facets: Sequence[str], metric: str, most_lines: int | None = None
+def compared(
+    systems: Sequence[Sequence[Outcome]],
+    facets: Sequence[str],
+    metric: str,
+    most_lines: int | None = None,
+    *,
+    intervals: bool = False,
 ) -> Significance:
     """Test each system against the first one, facet by facet; of several seeds the least certain counts."""
-    if len(systems) < 2:
-        return Significance({}, [])
     pairs = [
         (place, [(systems[0][seed % len(systems[0])], run) for seed, run in enumerate(system)])
         for place, system in enumerate(systems)
         if place
     ]
-    if most_lines is not None and lines_to_read(pairs, facets) > most_lines:
-        return Significance(
-            {}, ["Too many test sentences to test for chance here; `facetmt compare` does it."]
-        )
-    values: dict[tuple[int, str], float] = {}
+    if most_lines is not None and lines_to_read(systems, facets) > most_lines:
+        advice = "; `facetmt compare` does it." if pairs else "."
+        return Significance({}, {}, [f"Too many test sentences to test for chance here{advice}"])
+    values: dict[tuple[int, str], tuple[float, float]] = {}
+    known: dict[tuple[int, str], float] = {}
     for place, seeds in pairs:
         for facet in facets:
             found = [paired_test(base, run, facet, metric) for base, run in seeds]
-            if (p := agreed([result for result in found if result is not None], len(found))) is not None:
-                values[place, facet] = p
+            results = [result for result in found if result is not None]
+            if (verdict := agreed(results, len(found))) is not None:
+                values[place, facet] = verdict
+            if len(results) == 1 and results[0].intervals is not None:
+                known[0, facet], known[place, facet] = results[0].intervals
     untested = len(pairs) * len(facets) - len(values)
-    return Significance(
-        values, notes_on(values, untested, len(facets), any(len(seeds) > 1 for _, seeds in pairs))
-    )
+    notes = notes_on(values, untested, len(facets), any(len(seeds) > 1 for _, seeds in pairs))
+    if not intervals:
+        return Significance(values, {}, notes)
+    every = all_intervals(systems, facets, metric, known)
+    return Significance(values, every, [*notes, *interval_notes(systems, every)])
 
 
-def agreed(results: Sequence[tuple[float, float]], seeds: int) -> float | None:
-    """The largest p of the seeds; 1 where they disagree on who is better, None where one was not tested."""
-    if len(results) < seeds:
+def agreed(results: Sequence[Comparison], seeds: int) -> tuple[float, float] | None:
+    """Largest p of the seeds and its gain; p = 1 where they disagree, None where one was not tested."""
+    if not seeds or len(results) < seeds:
         return None
-    same = all(gain > 0 for _, gain in results) or all(gain < 0 for _, gain in results)
-    return max(p for p, _ in results) if same else 1.0
+    least = max(results, key=lambda result: result.p)
+    same = all(one.gain > 0 for one in results) or all(one.gain < 0 for one in results)
+    return (least.p if same else 1.0), least.gain
 
 
-def notes_on(values: dict[tuple[int, str], float], untested: int, facets: int, seeds: bool) -> list[str]:
-    if not values and untested:
-        return ["Not tested for chance: there are no translations of the same test sentences."]
+def all_intervals(
+    systems: Sequence[Sequence[Outcome]],
+    facets: Sequence[str],
+    metric: str,
+    known: dict[tuple[int, str], float],
+) -> dict[tuple[int, str], float]:
+    """Of systems of one seed; what the paired test has computed already is not computed again."""
+    found = {}
+    for place, system in enumerate(systems):
+        for facet in facets if len(system) == 1 else ():
+            half = known.get((place, facet))
+            half = interval(system[0], facet, metric) if half is None else half
+            if half is not None:
+                found[place, facet] = half
+    return found
+
+
+def of_mean(intervals: Sequence[float]) -> float:
+    """Of the mean over test sets, which are resampled independently of each other: √Σ h²/n."""
+    return sqrt(sum(half**2 for half in intervals)) / len(intervals)
+
+
+def interval_notes(
+    systems: Sequence[Sequence[Outcome]], intervals: dict[tuple[int, str], float]
+) -> list[str]:
+    seeds = (
+        " Of several seeds, ± is the standard deviation over them."
+        if any(len(s) > 1 for s in systems)
+        else ""
+    )
+    if not intervals:
+        return [seeds.strip()] * bool(seeds)
+    return [
+        f"± is half of the 95 % interval by bootstrap of the test sentences ({RESAMPLES:,} resamples); it says how "
+        f"much the choice of sentences matters, not another training.{seeds}"
+    ]
+
+
+def notes_on(
+    values: dict[tuple[int, str], tuple[float, float]], untested: int, facets: int, seeds: bool
+) -> list[str]:
+    if not values:
+        return ["Not tested for chance: there are no translations of the same test sentences."] * bool(
+            untested
+        )
     notes = [
-        f"* p < 0.05, ** p < 0.01 against the first system: SacreBLEU's paired bootstrap, {RESAMPLES:,} resamples"
+        "Marks against the first system: + better, - worse with p < 0.05; ++ and -- with p < 0.01. By SacreBLEU's "
+        f"paired bootstrap, {RESAMPLES:,} resamples"
         + ("; all seeds must agree, and the least certain counts." if seeds else ".")
     ]
     if facets >= 20:
@@ -81,22 +143,30 @@ def notes_on(values: dict[tuple[int, str], float], untested: int, facets: int, s
     return notes
 
 
-def lines_to_read(pairs: Sequence[tuple[int, Sequence[tuple[Run, Run]]]], facets: Sequence[str]) -> int:
+def lines_to_read(systems: Sequence[Sequence[Outcome]], facets: Sequence[str]) -> int:
     """Test sentences of all comparisons, guessed from the first run's files."""
-    if not pairs or not pairs[0][1]:
-        return 0
-    base = pairs[0][1][0][0]
+    base = systems[0][0]
     lines = sum(sum(1 for _ in base.translations(facet)) for facet in facets)
-    comparisons = sum(len(seeds) for _, seeds in pairs)
-    return comparisons * (2 * lines + FIXED * len(facets))
+    comparisons = sum(len(system) for system in systems[1:])
+    return max(1, 2 * comparisons) * lines + comparisons * FIXED * len(facets)
 
 
-def paired_test(base: Run, run: Run, facet: str, metric: str) -> tuple[float, float] | None:
-    """p and the gain over the base; None where the two did not translate the same sentences."""
-    stamps = [stamp(one.directory / TRANSLATIONS / f"{facet}.jsonl") for one in (base, run)]
+def paired_test(base: Outcome, run: Outcome, facet: str, metric: str) -> Comparison | None:
+    """p, the gain over the base, intervals; None where the two did not translate the same sentences."""
+    stamps = [one.stamp(facet) for one in (base, run)]
     if None in stamps:
         return None
-    return _tested(base.directory, run.directory, facet, metric, target_language(base, facet), tuple(stamps))
+    places = ((base.run.directory, base.name), (run.run.directory, run.name))
+    return _tested(*places, facet, metric, target_language(base.run, facet), tuple(stamps))
+
+
+def interval(outcome: Outcome, facet: str, metric: str) -> float | None:
+    """Half of the 95 % interval of one score; None where there are no translations."""
+    stamp = outcome.stamp(facet)
+    if stamp is None:
+        return None
+    place = (outcome.run.directory, outcome.name)
+    return _interval(place, facet, metric, target_language(outcome.run, facet), stamp)
 
 
 def target_language(run: Run, name: str) -> str:
@@ -106,34 +176,52 @@ def target_language(run: Run, name: str) -> str:
     return str(run.facet_table.get(facet, {}).get("target", "en"))
 
 
-def stamp(path: Path) -> Stamp | None:
-    if not path.is_file():
-        return None
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
+def scorer(metric: str, language: str) -> Metric:
+    return bleu_metric(language) if metric == "bleu" else CHRF()
+
+
+def resamples(sentences: int) -> int:
+    return max(100, min(RESAMPLES, HELD // sentences))
 
 
 @lru_cache(maxsize=4096)  # a live report asks again every few seconds
+def _interval(place: tuple[Path, str], facet: str, metric: str, language: str, stamp: Stamp) -> float | None:
+    rows = list(Run(place[0]).translations(facet, place[1]))
+    if not rows:
+        return None
+    hypotheses, references = ([row[side] for row in rows] for side in ("hypothesis", "reference"))
+    score = scorer(metric, language).corpus_score(hypotheses, [references], n_bootstrap=resamples(len(rows)))
+    return float(score._ci)  # SacreBLEU shows it, but has no other name for it
+
+
+@lru_cache(maxsize=4096)
 def _tested(
-    base: Path, run: Path, facet: str, metric: str, language: str, stamps: tuple[Stamp | None, ...]
-) -> tuple[float, float] | None:
-    first, second = (list(Run(directory).translations(facet)) for directory in (base, run))
+    base: tuple[Path, str],
+    run: tuple[Path, str],
+    facet: str,
+    metric: str,
+    language: str,
+    stamps: tuple[Stamp | None, ...],
+) -> Comparison | None:
+    first, second = (list(Run(directory).translations(facet, name)) for directory, name in (base, run))
     references = [row["reference"] for row in first]
     if not references or references != [row["reference"] for row in second]:
         return None
     outputs = [[row["hypothesis"] for row in rows] for rows in (first, second)]
     if outputs[0] == outputs[1]:
-        return 1.0, 0.0
-    scorer: Metric = bleu_metric(language) if metric == "bleu" else CHRF()
+        return Comparison(1.0, 0.0, None)
     test = PairedTest(
         [("base", outputs[0]), ("run", outputs[1])],
-        {metric: scorer},
+        {metric: scorer(metric, language)},
         [references],
         test_type="bs",
-        n_samples=max(100, min(RESAMPLES, HELD // len(references))),
+        n_samples=resamples(len(references)),
     )
     _, scores = test()
     (column,) = (results for name, results in scores.items() if name != "System")
     before, after = column[0], column[1]
     assert not isinstance(before, str) and not isinstance(after, str)  # only the names are strings
-    return None if after.p_value is None else (float(after.p_value), float(after.score - before.score))
+    if after.p_value is None:
+        return None
+    halves = None if before.ci is None or after.ci is None else (float(before.ci), float(after.ci))
+    return Comparison(float(after.p_value), float(after.score - before.score), halves)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, stdev
+from itertools import pairwise
+from statistics import fmean, median_low, stdev
 from typing import Literal
 
 from facetmt.errors import UserError
 from facetmt.recipe import Recipe, load_recipe
-from facetmt.report.digest import KINDS, unique_names
-from facetmt.report.significance import Significance, p_values
+from facetmt.report.comparable import Caveat, caveats
+from facetmt.report.digest import KINDS, POINTS, unique_names
+from facetmt.report.outcomes import Outcome, all_outcomes
+from facetmt.report.significance import Significance, compared, of_mean
 from facetmt.runlog import METRICS, RECIPE, Run
 
 Metric = Literal["bleu", "chrf"]
@@ -20,11 +23,12 @@ WIDE = 12  # columns beyond which groups come before facets, and tables are turn
 
 @dataclass(frozen=True)
 class System:
-    """Runs whose recipes differ in nothing but the seed."""
+    """Runs whose recipes differ in nothing but the seed, scored in one way."""
 
     name: str
     kind: str  # Base, Static or Bandit, as the paper's tables group them
-    runs: tuple[Run, ...]
+    outcomes: tuple[Outcome, ...]
+    rows: tuple[str, ...]  # the runs' names, by which caveats call them
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ class Cell:
     mean: float
     std: float | None  # over seeds; None for a single run
     best: bool
-    stars: str  # * p < 0.05, ** p < 0.01 against the first system
+    mark: str  # against the first system: + better, - worse, p < 0.05; ++ and -- p < 0.01
+    interval: float | None = None  # half of the 95 % interval of a single run
 
 
 @dataclass(frozen=True)
@@ -54,28 +59,42 @@ class Scoreboard:
     metric: Metric
     signature: str
     notes: tuple[str, ...]  # what the marks mean, or why there are none
+    caveats: tuple[Caveat, ...]  # why rows are not like for like
 
 
 def group_systems(runs: Sequence[Run]) -> list[System]:
-    """Runs in their order, seeds of one recipe together under the name of the first."""
-    groups: list[tuple[Recipe, list[int], list[Run], str]] = []
+    """Runs in their order, seeds of one recipe together under the name of the first; named outcomes follow."""
+    groups: list[tuple[Recipe, list[int], list[Run], list[str]]] = []
     for run, name in zip(runs, unique_names(runs), strict=True):
         recipe = load_recipe(run.directory / RECIPE)
         plain = without_seed(recipe)
         home = next((group for group in groups if group[0] == plain and recipe.seed not in group[1]), None)
         if home is None:
-            groups.append((plain, [recipe.seed], [run], name))
+            groups.append((plain, [recipe.seed], [run], [name]))
         else:
             home[1].append(recipe.seed)
             home[2].append(run)
+            home[3].append(name)
     return [
-        System(
-            name if len(members) == 1 else f"{name} ({len(members)} seeds)",
-            KINDS.get(recipe.schedule.policy, "Bandit"),
-            tuple(members),
-        )
-        for recipe, _, members, name in groups
+        system
+        for recipe, _, members, names in groups
+        for system in systems_of(KINDS.get(recipe.schedule.policy, "Bandit"), members, names)
     ]
+
+
+def systems_of(kind: str, runs: Sequence[Run], names: Sequence[str]) -> list[System]:
+    """One system for every way in which these seeds were scored."""
+    found: dict[str, list[tuple[Outcome, str]]] = {}
+    for run, name in zip(runs, names, strict=True):
+        for outcome in all_outcomes(run):
+            found.setdefault(outcome.name, []).append((outcome, name))
+    systems = []
+    for members in found.values():
+        outcomes = tuple(outcome for outcome, _ in members)
+        seeds = f" ({len(members)} seeds)" if len(members) > 1 else ""
+        rows = tuple(outcome.label(name) for outcome, name in members)
+        systems.append(System(rows[0] + seeds, kind, outcomes, rows))
+    return systems
 
 
 def without_seed(recipe: Recipe) -> Recipe:
@@ -83,16 +102,21 @@ def without_seed(recipe: Recipe) -> Recipe:
     return replace(recipe, seed=0, prepared="", data=replace(recipe.data, root=""))
 
 
-def scoreboard(runs: Sequence[Run], metric: Metric = "bleu", most_lines: int | None = None) -> Scoreboard:
+def scoreboard(
+    runs: Sequence[Run], metric: Metric = "bleu", most_lines: int | None = None, *, intervals: bool = False
+) -> Scoreboard:
     """Scores of all systems; the paired test is left out where it would read more than `most_lines` lines."""
     for run in runs:
-        if run.scores is None:
+        if not all_outcomes(run):
             raise UserError(
                 f"{run.directory} has no scores.json; score it first: facetmt evaluate {run.directory}"
             )
     systems = group_systems(runs)
-    columns = all_columns(runs)
-    tested = p_values([system.runs for system in systems], facet_names(columns), metric, most_lines)
+    columns = all_columns(systems)
+    facets = [column.name for column in columns if column.kind == "facet"]
+    tested = compared(
+        [system.outcomes for system in systems], facets, metric, most_lines, intervals=intervals
+    )
     means = [[mean_and_std(system, column, metric) for column in columns] for system in systems]
     rows = []
     for place, row in enumerate(means):
@@ -100,35 +124,51 @@ def scoreboard(runs: Sequence[Run], metric: Metric = "bleu", most_lines: int | N
         for index, column in enumerate(columns):
             value = row[index]
             rivals = [other[index] for other in means]
-            cells.append(None if value is None else cell(value, rivals, tested, place, column))
+            own = facets_of(systems[place]) if column.kind == "average" else [column.name]
+            cells.append(None if value is None else cell(value, rivals, tested, place, column, own))
         rows.append(tuple(cells))
-    signature = runs[0].scores["signature"][metric] if runs[0].scores else ""
-    costs = tuple(mean_cost(system) for system in systems)
     return Scoreboard(
-        tuple(systems), tuple(columns), tuple(rows), costs, metric, signature, tuple(tested.notes)
+        systems=tuple(systems),
+        columns=tuple(columns),
+        cells=tuple(rows),
+        costs=tuple(mean_cost(system) for system in systems),
+        metric=metric,
+        signature=systems[0].outcomes[0].scores["signature"][metric],
+        notes=tuple(tested.notes),
+        caveats=tuple(caveats(runs)),
     )
+
+
+def facets_of(system: System) -> list[str]:
+    return list(system.outcomes[0].scores["facets"])
 
 
 def mean_cost(system: System) -> float | None:
     """Seconds of a step over the seeds of a system; None where one has no log of them."""
-    costs = [step_seconds(run) for run in system.runs]
+    costs = [step_seconds(outcome.run) for outcome in system.outcomes]
     known = [cost for cost in costs if cost is not None]
     return fmean(known) if len(known) == len(costs) else None
 
 
 def step_seconds(run: Run) -> float | None:
-    """Of a step with its rewards and gradient probes, after the first line of the log: by then it is compiled."""
+    """Of a step with its rewards and gradient probes: the median over log points, so that what is compiled at
+    each start of the run does not count. (Probes come rarely: their median, times how often they came.)"""
     if not (run.directory / METRICS).is_file():
         return None
-    rows = [row for row in run.few_metrics(2) if row.get("time")]
+    rows = [row for row in run.few_metrics(POINTS) if row.get("time")]
     if len(rows) < 2:
         return None
-    first, last = (float(row["time"]["train"] + row["time"].get("probe", 0.0)) for row in rows)
-    return (last - first) / int(rows[1]["step"] - rows[0]["step"])
+    steps = [float(row["step"]) for row in rows]
+    trained, probed = ([float(row["time"].get(part, 0.0)) for row in rows] for part in ("train", "probe"))
+    train = median_low(
+        [(b - a) / (t - s) for (a, b), (s, t) in zip(pairwise(trained), pairwise(steps), strict=True)]
+    )
+    probes = [b - a for a, b in pairwise(probed) if b > a]
+    return train + (median_low(probes) * len(probes) / (steps[-1] - steps[0]) if probes else 0.0)
 
 
-def all_columns(runs: Sequence[Run]) -> list[Column]:
-    scores = [run.scores or {} for run in runs]
+def all_columns(systems: Sequence[System]) -> list[Column]:
+    scores = [outcome.scores for system in systems for outcome in system.outcomes]
     facets = dict.fromkeys(name for score in scores for name in score.get("facets", {}))
     groups = dict.fromkeys(name for score in scores for name in score.get("groups", {}))
     average = [Column("average", AVERAGE)]
@@ -140,15 +180,11 @@ def all_columns(runs: Sequence[Run]) -> list[Column]:
     return [*average, *by_group, *by_facet] if wide else [*average, *by_facet, *by_group]
 
 
-def facet_names(columns: Sequence[Column]) -> list[str]:
-    return [column.name for column in columns if column.kind == "facet"]
-
-
 def mean_and_std(system: System, column: Column, metric: Metric) -> tuple[float, float | None] | None:
     """Over the seeds of a system; None where a seed lacks the score."""
     values = []
-    for run in system.runs:
-        scores = run.scores or {}
+    for outcome in system.outcomes:
+        scores = outcome.scores
         place = (
             scores["average"]
             if column.kind == "average"
@@ -166,9 +202,25 @@ def cell(
     tested: Significance,
     place: int,
     column: Column,
+    facets: Sequence[str],
 ) -> Cell:
+    """`facets` are those behind the cell, whose intervals make its own."""
     mean, std = value
     highest = max(round(rival[0], 2) for rival in rivals if rival is not None)
-    p = tested.values.get((place, column.name)) if column.kind == "facet" else None
-    stars = "" if p is None or p >= 0.05 else ("**" if p < 0.01 else "*")
-    return Cell(mean, std, len(rivals) > 1 and round(mean, 2) == highest, stars)
+    halves = [tested.intervals.get((place, name)) for name in facets]
+    known = [half for half in halves if half is not None] if column.kind != "group" else []
+    return Cell(
+        mean,
+        std,
+        best=len(rivals) > 1 and round(mean, 2) == highest,
+        mark=mark(tested.values.get((place, column.name))) if column.kind == "facet" else "",
+        interval=of_mean(known) if known and len(known) == len(halves) else None,
+    )
+
+
+def mark(verdict: tuple[float, float] | None) -> str:
+    """Better or worse than the first system, and how surely."""
+    if verdict is None or verdict[0] >= 0.05:
+        return ""
+    p, gain = verdict
+    return ("+" if gain > 0 else "-") * (2 if p < 0.01 else 1)

@@ -15,10 +15,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from facetmt.errors import UserError
+from facetmt.report.comparable import sentences
 from facetmt.report.systems import WIDE, Cell, Column, Metric, Scoreboard, scoreboard
 from facetmt.runlog import Run
 
 COST = "ms/step"
+BEST = "*"  # marks the best of a column where there may be no bold
 Format = Literal["terminal", "markdown", "latex", "csv"]
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     character: f"\\{character}" for character in "&%$#_{}"
@@ -32,7 +34,7 @@ def compare(runs: Sequence[Path], format: Format = "terminal", metric: Metric = 
     opened = [Run(Path(run)) for run in runs]
     if not opened:
         raise UserError("name at least one run directory to compare")
-    return FORMATS[format](scoreboard(opened, metric), known_sizes(opened))
+    return FORMATS[format](scoreboard(opened, metric, intervals=format == "csv"), known_sizes(opened))
 
 
 def known_sizes(runs: Sequence[Run]) -> dict[str, int]:
@@ -43,8 +45,12 @@ def known_sizes(runs: Sequence[Run]) -> dict[str, int]:
 def size_of(column: Column, sizes: dict[str, int]) -> str:
     """In thousands, as the paper's table 3 has it; the average column has the mean."""
     if column.kind == "average" and sizes:
-        return f"{sum(sizes.values()) / len(sizes) / 1000:.1f}"
-    return f"{sizes[column.name] / 1000:.1f}" if column.kind == "facet" and column.name in sizes else ""
+        return thousands(sum(sizes.values()) / len(sizes))
+    return thousands(sizes[column.name]) if column.kind == "facet" and column.name in sizes else ""
+
+
+def thousands(count: float) -> str:
+    return f"{count / 1000:.1f}" if count >= 100 else f"{count / 1000:.3f}"
 
 
 def grid(
@@ -79,6 +85,11 @@ def decimals(cell: Cell) -> str:
     return f"{cell.mean:.2f}" if cell.std is None else f"{cell.mean:.2f} ± {cell.std:.2f}"
 
 
+def warnings(board: Scoreboard) -> list[str]:
+    """Why rows are not like for like; before anything else below a table."""
+    return [f"Careful: {line}" for line in sentences(board.caveats)]
+
+
 def foot(board: Scoreboard) -> list[str]:
     name = {"bleu": "BLEU", "chrf": "chrF"}[board.metric]
     return [*board.notes, f"{name}: {board.signature}"]
@@ -88,7 +99,7 @@ def terminal(board: Scoreboard, sizes: dict[str, int]) -> str:
     """For people who look; colours only where the output is a terminal."""
 
     def show(cell: Cell) -> str:
-        body = decimals(cell) + cell.stars
+        body = decimals(cell) + BEST * cell.best + cell.mark
         return f"[bold]{body}[/bold]" if cell.best else body
 
     head, *rows = grid(board, sizes, escape, show)
@@ -104,21 +115,25 @@ def terminal(board: Scoreboard, sizes: dict[str, int]) -> str:
     buffer = io.StringIO()
     console = Console(file=buffer, force_terminal=live, width=width, highlight=False)
     console.print(table)
-    for line in foot(board):
+    for line in warnings(board):
+        console.print(escape(line), style="yellow", soft_wrap=True)
+    legend = [f"{BEST} the best system."] if len(board.systems) > 1 else []
+    for line in [*legend, *foot(board)]:
         console.print(escape(line), style="dim", soft_wrap=True)
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
 def markdown(board: Scoreboard, sizes: dict[str, int]) -> str:
     def show(cell: Cell) -> str:
-        stars = cell.stars.replace("*", "\\*")
-        return f"**{decimals(cell)}**{stars}" if cell.best else decimals(cell) + stars
+        body = f"**{decimals(cell)}**" if cell.best else decimals(cell)
+        return f"{body} {cell.mark}".rstrip()
 
     head, *rows = grid(board, sizes, markdown_text, show)
     labels = 2 if len(board.columns) <= WIDE else 1
     rule = ["---"] * labels + ["---:"] * (len(head) - labels)
     lines = ["| " + " | ".join(row) + " |" for row in (head, rule, *rows)]
-    return "\n".join([*lines, "", *("- " + line.replace("*", "\\*") for line in foot(board)), ""])
+    below = [*(f"**{line}**" for line in map(markdown_text, warnings(board))), *foot(board)]
+    return "\n".join([*lines, "", *(f"- {line}" for line in below), ""])
 
 
 def markdown_text(text: str) -> str:
@@ -134,14 +149,14 @@ def latex(board: Scoreboard, sizes: dict[str, int]) -> str:
     def show(cell: Cell) -> str:
         body = f"{cell.mean:.2f}"
         body = f"\\textbf{{{body}}}" if cell.best else body
-        stars = f"$^{{{cell.stars}}}$" if cell.stars else ""
-        return body + stars + ("" if cell.std is None else f" {{\\scriptsize $\\pm$ {cell.std:.2f}}}")
+        mark = f"$^{{{cell.mark}}}$" if cell.mark else ""
+        return body + mark + ("" if cell.std is None else f" {{\\scriptsize $\\pm$ {cell.std:.2f}}}")
 
     head, *rows = grid(board, sizes, latex_text, show)
     wide = len(board.columns) > WIDE
     costs = "|c" if not wide and head[-1] == COST else ""
     spec = "l|" + "c" * (len(head) - 1) if wide else "ll|c|" + "c" * (len(board.columns) - 1) + costs
-    lines = [f"% {line}" for line in foot(board)]
+    lines = [f"% {line}" for line in (*warnings(board), *foot(board))]
     lines += [f"\\begin{{tabular}}{{{spec}}}", "\\toprule"]
     lines.append(" & ".join(f"\\textbf{{{name}}}" if name else "" for name in head) + r" \\")
     for number, row in enumerate(rows):
@@ -156,28 +171,24 @@ def latex_text(text: str) -> str:
     return "".join(LATEX.get(character, character) for character in text)
 
 
+CSV_COLUMNS = ("column", "name", "metric", "mean", "std", "interval", "best", "mark", "caveat")
+
+
 def csv_table(board: Scoreboard, sizes: dict[str, int]) -> str:
-    """For programs: one row a system and column, full precision."""
+    """For programs: one row a system and column, full precision; `interval` is half of the 95 % interval."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("system", "kind", "seeds", "column", "name", "metric", "mean", "std", "best", "mark"))
+    writer.writerow(("system", "kind", "seeds", *CSV_COLUMNS))
     for system, cells, cost in zip(board.systems, board.cells, board.costs, strict=True):
+        own = (system.name, system.kind, len(system.outcomes))
+        caveat = "; ".join(sentences([one for one in board.caveats if one.row in system.rows]))
         for column, cell in zip(board.columns, cells, strict=True):
             if cell is not None:
-                std = "" if cell.std is None else f"{cell.std:.4f}"
-                row = (
-                    column.kind,
-                    column.name,
-                    board.metric,
-                    f"{cell.mean:.4f}",
-                    std,
-                    int(cell.best),
-                    cell.stars,
-                )
-                writer.writerow((system.name, system.kind, len(system.runs), *row))
+                spread = ("" if value is None else f"{value:.4f}" for value in (cell.std, cell.interval))
+                figures = (f"{cell.mean:.4f}", *spread, int(cell.best), cell.mark, caveat)
+                writer.writerow((*own, column.kind, column.name, board.metric, *figures))
         if cost:
-            step = ("cost", "step", "ms", f"{1000 * cost:.4f}", "", "", "")
-            writer.writerow((system.name, system.kind, len(system.runs), *step))
+            writer.writerow((*own, "cost", "step", "ms", f"{1000 * cost:.4f}", "", "", "", "", caveat))
     return buffer.getvalue()
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
 from facetmt.data.corpus import DataConfig
 from facetmt.recipe import Recipe, dump_recipe
-from facetmt.runlog import FACETS, RECIPE, SCORES, TRANSLATIONS, RunLog
+from facetmt.runlog import FACETS, RECIPE, SCORES, TRANSLATIONS, Run, RunLog
 from facetmt.train.config import TrainConfig
 from facetmt.translate.config import EvaluateConfig
 from facetmt.translate.evaluate import collect, corpus_scores
@@ -74,9 +74,11 @@ def write_run(
     seconds_a_step=0.25,
     hostile=False,
     broken_rewards=0,
+    planned=None,
+    data=None,
     **schedule,
 ) -> Path:
-    """A whole run directory; `scored=False` leaves out the test scores and translations."""
+    """A whole run directory; `scored=False` leaves out the test scores, `planned` steps make it unfinished."""
     directory = Path(directory)
     sizes = dict(DOMAINS if sizes is None else sizes)
     config = ScheduleConfig(policy=policy, reward=reward, **schedule)
@@ -86,10 +88,10 @@ def write_run(
     log = RunLog(directory, scheduler.facets, fresh=True)
     every = max(1, steps // validations) if validations else steps + 1
     recipe = Recipe(
-        data=DataConfig(root="corpus", source="de", target="en"),
+        data=DataConfig(root="corpus", source="de", target="en", **(data or {})),
         seed=seed,
         schedule=config,
-        train=TrainConfig(steps=steps, validate_every=every, log_every=log_every),
+        train=TrainConfig(steps=planned or steps, validate_every=every, log_every=log_every),
         evaluate=EvaluateConfig(groups={"Small": tuple(sorted(sizes, key=sizes.get)[: len(sizes) // 2])}),
     )
     (directory / RECIPE).write_text(dump_recipe(recipe), encoding="utf-8")
@@ -200,4 +202,29 @@ def _score(directory, names, bleu, recipe, sentences, seed, hostile):
         hypotheses, references = ([row[side] for row in rows] for side in ("hypothesis", "reference"))
         scores[name], signatures[name] = corpus_scores(hypotheses, references, "en")
     table = collect(scores, signatures, recipe.evaluate.groups)
-    (directory / SCORES).write_text(json.dumps({**table, "steps": [recipe.train.steps]}), encoding="utf-8")
+    rows = Run(directory).validation
+    best = max(rows, key=lambda row: row["bleu"]["average"])["step"] if rows else recipe.train.steps
+    scored = {"steps": [best], "decode": asdict(recipe.decode), "tag": None}
+    (directory / SCORES).write_text(json.dumps({**table, **scored}), encoding="utf-8")
+
+
+def change_scores(directory, **values):
+    """Other facts in scores.json."""
+    path = directory / SCORES
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **values}), encoding="utf-8")
+
+
+def write_outcome(directory, name, hypothesis, **values):
+    """A named outcome: the plain one's test sentences, translated by a function of the row; rescored."""
+    plain = json.loads((directory / SCORES).read_text("utf-8"))
+    (directory / f"{TRANSLATIONS}-{name}").mkdir()
+    scores, signatures = {}, {}
+    for path in sorted((directory / TRANSLATIONS).iterdir()):
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        rows = [{**row, "hypothesis": hypothesis(row)} for row in rows]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (directory / f"{TRANSLATIONS}-{name}" / path.name).write_text(text, encoding="utf-8")
+        columns = ([row[side] for row in rows] for side in ("hypothesis", "reference"))
+        scores[path.stem], signatures[path.stem] = corpus_scores(*columns, "en")
+    table = {**plain, **collect(scores, signatures, {}), **values}
+    (directory / f"scores-{name}.json").write_text(json.dumps(table), encoding="utf-8")

@@ -50,3 +50,23 @@ def test_a_card_before_the_end(fake, tmp_path):
 def test_names_are_text(fake, tmp_path):
     directory = fake.write_run(tmp_path / "x", sizes={"a|b": 10, "c": 20}, steps=60, scored=False)
     assert r"| a\|b | 10 |" in model_card(Run(directory))
+
+
+def test_the_card_tells_what_was_scored(fake, tmp_path):
+    directory = fake.write_run(tmp_path / "x", steps=60, planned=120, sentences=3)
+    fake.change_scores(directory, decode={"beam": 2, "average": 1}, steps=[30], trained_steps=30)
+    fake.write_outcome(
+        directory, "natural-tag", lambda row: row["reference"], tag="Law", steps=[60], trained_steps=60
+    )
+    card = model_card(Run(directory))
+    for words in (
+        "checkpoint and decoding: step 30, beam 2",
+        "Outcome `natural-tag`: checkpoint and decoding: step 60, beam 2, tag Law",
+        "**Careful: x: scored at step 30; trained to 60 since",
+        "**Careful: x: unfinished, at step 60 of 120**",
+        "120 steps are planned: the training is unfinished.",
+        "`decode` is that of the scores above",
+        "  beam: 2\n",
+    ):
+        assert words in card, words
+    assert "beam: 5" not in card and "| **Average** | **100.00** |" in card

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from facetmt.bandit import FacetScheduler, Static
 from facetmt.report.digest import digest
 from facetmt.report.health import examine, findings
 from facetmt.runlog import Run
@@ -11,9 +12,8 @@ from facetmt.runlog import Run
 @pytest.fixture(scope="module")
 def healthy(fake, tmp_path_factory):
     directory = tmp_path_factory.mktemp("runs") / "calm"
-    run = digest(
-        Run(fake.write_run(directory, steps=1500, learning_rate=0.001, exploration=0.5, scored=False))
-    )
+    calm = {"learning_rate": 0.001, "exploration": 0.5, "window": 100}
+    run = digest(Run(fake.write_run(directory, steps=1500, scored=False, **calm)))
     assert examine(run) == []
     return run
 
@@ -37,11 +37,37 @@ def test_collapse(healthy):
     assert "collapsed" not in said(replace(healthy, probs=nearly))
 
 
-def test_starved_facets_are_named_and_counted(healthy):
-    share = np.array([0.8, 0.01, 0.17, 0.01, 0.01])
-    text = said(replace(healthy, share=share))
-    assert "2 facets got less than a quarter" in text and "IT, Subs" in text
-    assert "Koran" not in text  # 1 % is no less than proportional sampling gives to so small a facet
+def test_starved_facets_are_those_of_the_scheduler(healthy):
+    probs = np.tile([0.5, 0.2, 0.11, 0.1, 0.09], (40, 1))
+    text = said(replace(healthy, probs=probs))
+    assert "note: 1 facet of 5 starved, with π lately below half of uniform (10.0%): Subs (9.0%)" in text
+    policy = Static(probs[-1])
+    assert FacetScheduler(healthy.facets, policy).health().starved == pytest.approx(1 / 5)
+    fixed = replace(healthy.recipe, schedule=replace(healthy.recipe.schedule, policy="static"))
+    assert "starved" not in said(replace(healthy, probs=probs, recipe=fixed))  # it does as it was told
+
+
+@pytest.mark.parametrize(
+    ("bleu", "words"),
+    [
+        (0.03, "bad: The model does not translate: average best dev BLEU 0.03"),
+        (3.0, "warning: The model hardly translates: average best dev BLEU 3.00"),
+    ],
+)
+def test_a_model_that_does_not_translate_is_not_healthy(healthy, bleu, words):
+    rows = tuple({**row, "bleu": {"facets": {}, "average": bleu}} for row in healthy.validation)
+    assert words in said(replace(healthy, validation=rows))
+
+
+def test_rewards_off_their_scale(healthy):
+    off = replace(healthy, rewards=replace(healthy.rewards, mean=-0.6))
+    assert "warning: The rewards are off the centre of their scale: the mean scaled reward is −0.60" in said(
+        off
+    )
+    odm = replace(healthy.recipe, schedule=replace(healthy.recipe.schedule, policy="odm"))
+    assert "off the centre" not in said(
+        replace(off, recipe=odm)
+    )  # its rewards are losses, as they are measured
 
 
 def test_a_facet_that_forgets(healthy):
@@ -90,7 +116,7 @@ def test_no_progress_any_more(healthy):
         {**row, "bleu": {**row["bleu"], "average": 30.0 if n == 3 else 20.0}}
         for n, row in enumerate(healthy.validation)
     )
-    assert "note: Dev BLEU was best at step 400 (30.0); the 1,100 steps after it" in said(
+    assert "note: Dev BLEU was best at step 400 (30.00); the 1,100 steps after it" in said(
         replace(healthy, validation=rows)
     )
 

@@ -169,7 +169,7 @@ def test_a_further_test_set_is_no_facet_and_cannot_be_filtered_away(fake, tmp_pa
     row = '{"source": "eine neue Zeile", "reference": "a new line", "hypothesis": "a line"}'
     (directory / "translations" / "wmt20.jsonl").write_text(row + "\n", encoding="utf-8")
     page = render([Run(directory)])
-    assert '<tr><td class="left">wmt20</td><td data-value="20.25">20.25</td>' in page
+    assert '<tr><td class="left">wmt20</td><td data-value="20.25">20.25 <span class="std">± ' in page
     assert "eine neue Zeile" in page and "BLEU of wmt20: tok:zh" in page
     assert "wmt20" not in {fact["name"] for fact in data_of(page)["facets"]}
 
@@ -180,3 +180,40 @@ def test_many_facets_stay_small(fake, tmp_path):
     )
     page = render([Run(directory)])
     assert len(page) < 9e6 and '<option value="50">' in page
+
+
+def test_the_page_says_what_was_scored_and_why_runs_are_not_alike(fake, tmp_path):
+    whole = fake.write_run(tmp_path / "whole", policy="mixed", steps=80, sentences=4)
+    half = fake.write_run(tmp_path / "half", steps=80, planned=160, sentences=4)
+    fake.change_scores(half, decode={"beam": 1, "length_penalty": 0.6}, steps=[5], trained_steps=10)
+    fake.write_outcome(half, "natural-tag", lambda row: row["reference"], tag="Law")
+    page = render([Run(whole), Run(half)])
+    text = Outline(page).text
+    for words in (
+        "Carefulhalf: unfinished, at step 80 of 160",
+        "half, half [natural-tag]: scored at step 5; trained to 80 since",
+        "half: decoded otherwise than whole: beam 1 instead of 5",
+        "80 of 160 unfinished",
+        "step 5, beam 1, length penalty 0.6natural-tag: step 5, beam 1, length penalty 0.6, tag Law",
+        "(natural-tag 100.00)",
+        "± is half of the 95 % interval",
+    ):
+        assert words in text, words
+    assert "half [natural-tag]<br>BLEU" in page and '<sup class="up">++</sup>' in page
+    assert "Careful" not in Outline(render([Run(whole)])).text
+
+
+def test_the_best_average_is_marked(fake, tmp_path, mixed_dir):
+    better = fake.write_run(tmp_path / "better", steps=1500, sentences=20)
+    best = max(Run(run).scores["average"]["bleu"] for run in (mixed_dir, better))
+    page = render([Run(mixed_dir), Run(better)])
+    average = re.search(r'<tr class="average"><td class="left">Average</td>.*?</tr>', page)[0]
+    assert f"<b>{best:.2f}</b>" in average and average.count("<b>") == 2  # BLEU and chrF
+    runs = page[page.index("<h3>Runs") :]
+    assert f"<b>{best:.2f}</b>" in runs[: runs.index("</table>")]
+
+
+def test_what_has_hardly_begun_is_not_called_healthy(fake, tmp_path):
+    directory = fake.write_run(tmp_path / "new", steps=2, log_every=5, validations=0, scored=False)
+    text = Outline(render([Run(directory)])).text
+    assert "Too little is logged to judge it yet" in text and "Healthy" not in text

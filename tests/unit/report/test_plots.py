@@ -6,7 +6,19 @@ from hypothesis import strategies as st
 from facetmt.report.bars import batch_shares, costs, strategy_share
 from facetmt.report.curves import average_quality, facet_rewards, probabilities, raw_rewards
 from facetmt.report.digest import digest
-from facetmt.report.plots import POINTS, line_styles, probs_figure, thinned, trials_figure, write_figure
+from facetmt.report.page import all_figures
+from facetmt.report.plots import (
+    COLOURS,
+    OTHER,
+    PART_COLOURS,
+    POINTS,
+    RUN_COLOURS,
+    line_styles,
+    probs_figure,
+    thinned,
+    trials_figure,
+    write_figure,
+)
 from facetmt.runlog import Run
 
 
@@ -60,5 +72,45 @@ def test_bars_and_marks(bandit_dir, mixed_dir):
 def test_what_a_run_does_not_have_is_not_drawn(mixed_dir):
     run = digest(Run(mixed_dir))
     styles = line_styles(run.facets)
-    assert probabilities(run, styles) is raw_rewards(run) is facet_rewards(run, styles) is None
+    assert probabilities(run, styles) is raw_rewards(run, "#000000") is facet_rewards(run, styles) is None
     assert average_quality([run], "bleu").data[0].meta["label"] == "mixed"
+
+
+def colours(figure):
+    """Of all lines and bars that are facets, runs or parts of the time."""
+    if figure is None:
+        return set()
+    traces = [trace for trace in figure.data if not (trace.meta and "ink" in trace.meta)]
+    return {trace.marker.color if trace.type == "bar" else trace.line.color for trace in traces}
+
+
+def test_each_colour_means_one_thing(bandit_dir, mixed_dir, static_dir):
+    assert (
+        len({*COLOURS, *RUN_COLOURS, *PART_COLOURS, OTHER}) == len(COLOURS + RUN_COLOURS + PART_COLOURS) + 1
+    )
+    runs = [digest(Run(directory)) for directory in (mixed_dir, bandit_dir, static_dir)]
+    figures = all_figures(runs, runs[0].facets, line_styles(runs[0].facets))
+    for key in ("probs", "scaled", "facet-bleu", "facet-loss"):
+        assert set().union(*map(colours, figures[key])) <= set(COLOURS), key
+    for key in ("shares", "epochs", "bleu", "loss", "training"):
+        assert colours(figures[key]) <= set(RUN_COLOURS), key
+    assert colours(figures["raw"][1]) == {RUN_COLOURS[1]} and colours(figures["costs"]) <= set(PART_COLOURS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "first"),
+    [
+        ({}, [0.2] * 5),
+        ({"prior_tau": 1.0, "exploration": 0.0}, [248 / 1456.2, 467.3 / 1456.2]),
+        ({"policy": "static", "tau": 1.0}, [248 / 1456.2, 467.3 / 1456.2]),
+    ],
+)
+def test_probabilities_are_drawn_from_the_first_step(fake, tmp_path, settings, first):
+    run = digest(Run(fake.write_run(tmp_path / "x", steps=60, log_every=20, scored=False, **settings)))
+    figure = probabilities(run, line_styles(run.facets))
+    assert figure.data[0].x.tolist() == [0, 20, 40, 60]
+    assert [trace.y[0] for trace in figure.data[: len(first)]] == pytest.approx(first, rel=1e-4)
+    assert run.run.pulls.prob[0] == pytest.approx(run.probs[0, run.run.pulls.facet[0]])
+    (run.run.directory / "facets.json").unlink()
+    bare = digest(Run(run.run.directory))
+    assert bare.prob_step[0] == (20 if settings else 0)  # nobody knows what depended on the sizes

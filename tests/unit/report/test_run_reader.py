@@ -90,3 +90,31 @@ def test_a_facet_of_a_log_cannot_lead_out_of_the_run(tmp_path, facet):
     for read in (run.translations, lambda name: run.few_translations(name, 3)):
         with pytest.raises(UserError, match="could lead out of it: refused"):
             read(facet)
+
+
+def test_a_run_that_is_not_there_gets_the_sentence_that_helps(tmp_path):
+    small_run(tmp_path / "runs" / "bandit")
+    (tmp_path / "recipe.yaml").write_text("x", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    small_run(tmp_path / "project" / "mixed")  # beside the recipe of the project, which is not the run's
+    (tmp_path / "project" / "recipe.yaml").write_text("x", encoding="utf-8")
+    for path, words in (
+        ("runs/bandti", r"there is no run .*runs/bandti; did you mean .*runs/bandit\?"),
+        ("nowhere/x", "there is no run .*; `facetmt train --run` makes one"),
+        ("runs", "runs is not a run directory: it holds runs; name one of bandit"),
+        ("project", "project is not a run directory: it holds runs; name one of mixed"),
+        ("empty", "empty is not a run directory"),
+        ("recipe.yaml", "recipe.yaml is a file, not a run directory"),
+    ):
+        with pytest.raises(UserError, match=words):
+            Run(tmp_path / path)
+
+
+def test_the_last_step_is_the_latest_of_any_log(tmp_path):
+    run = small_run(tmp_path, 7)
+    assert run.last_step == 7
+    (tmp_path / "validation.jsonl").write_text('{"step": 9}\n{"step": 1', encoding="utf-8")
+    assert Run(tmp_path).last_step == 9
+    for name in ("pulls.csv", "metrics.jsonl", "validation.jsonl"):
+        (tmp_path / name).unlink()
+    assert Run(tmp_path).last_step == 0

@@ -3,8 +3,9 @@ import shutil
 
 import pytest
 
-from facetmt.report.significance import agreed, p_values, paired_test
-from facetmt.report.systems import group_systems, scoreboard
+from facetmt.report.outcomes import plain
+from facetmt.report.significance import Comparison, agreed, compared, interval, of_mean, paired_test
+from facetmt.report.systems import group_systems, scoreboard, step_seconds
 from facetmt.runlog import Run
 
 
@@ -25,14 +26,14 @@ def rewritten(run, copy, change):
 
 def test_seeds_of_one_recipe_are_one_system(seeds, mixed_dir):
     systems = group_systems([Run(mixed_dir), *seeds])
-    assert [(system.name, system.kind, len(system.runs)) for system in systems] == [
+    assert [(system.name, system.kind, len(system.outcomes)) for system in systems] == [
         ("mixed", "Base", 1),
         ("s1 (3 seeds)", "Bandit", 3),
     ]
 
 
 def test_the_same_seed_twice_is_two_systems(seeds):
-    assert [len(system.runs) for system in group_systems([seeds[0], seeds[1], seeds[0]])] == [2, 1]
+    assert [len(system.outcomes) for system in group_systems([seeds[0], seeds[1], seeds[0]])] == [2, 1]
 
 
 def test_mean_and_deviation_over_seeds(seeds):
@@ -68,26 +69,105 @@ def test_the_best_is_marked_and_equals_share_it(seeds, tmp_path):
 def test_a_clear_difference_is_significant_and_a_copy_is_not(seeds, tmp_path):
     perfect = rewritten(seeds[0], tmp_path / "perfect", lambda row: {**row, "hypothesis": row["reference"]})
     same = rewritten(seeds[0], tmp_path / "same", lambda row: row)
-    p, gain = paired_test(seeds[0], perfect, "Law", "bleu")
-    assert p < 0.01 and gain > 0
-    assert paired_test(seeds[0], same, "Law", "bleu") == (1.0, 0.0)
-    assert paired_test(seeds[0], perfect, "Law", "chrf")[0] < 0.01
+    result = paired_test(plain(seeds[0]), plain(perfect), "Law", "bleu")
+    assert result.p < 0.01 and result.gain > 0
+    assert paired_test(plain(seeds[0]), plain(same), "Law", "bleu")[:2] == (1.0, 0.0)
+    assert paired_test(plain(seeds[0]), plain(perfect), "Law", "chrf").p < 0.01
+
+
+def test_marks_tell_better_from_worse(seeds, tmp_path):
+    perfect = rewritten(seeds[0], tmp_path / "perfect", lambda row: {**row, "hypothesis": row["reference"]})
+    for first, second, mark in ((seeds[0], perfect, "++"), (perfect, seeds[0], "--")):
+        board = scoreboard([first, second])
+        law = [column.name for column in board.columns].index("Law")
+        assert [row[law].mark for row in board.cells] == ["", mark]
+        assert "+ better, - worse" in board.notes[0]
 
 
 def test_other_sentences_cannot_be_compared(seeds, tmp_path):
     other = rewritten(seeds[0], tmp_path / "other", lambda row: {**row, "reference": row["reference"] + " x"})
-    assert paired_test(seeds[0], other, "Law", "bleu") is None
-    tested = p_values([[seeds[0]], [other]], ["Law"], "bleu")
+    base, run = plain(seeds[0]), plain(other)
+    assert paired_test(base, run, "Law", "bleu") is None
+    tested = compared([[base], [run]], ["Law"], "bleu")
     assert tested.values == {} and "Not tested for chance" in tested.notes[0]
-    assert paired_test(seeds[0], other, "no such facet", "bleu") is None
+    assert paired_test(base, run, "no such facet", "bleu") is None
 
 
 def test_seeds_must_agree():
-    assert agreed([(0.01, 1.0), (0.04, 0.5)], 2) == 0.04
-    assert agreed([(0.01, 1.0), (0.01, -1.0)], 2) == 1.0
-    assert agreed([(0.01, 1.0)], 2) is None
+    def result(p, gain):
+        return Comparison(p, gain, None)
+
+    assert agreed([result(0.01, 1.0), result(0.04, 0.5)], 2) == (0.04, 0.5)
+    assert agreed([result(0.01, -1.0), result(0.04, -0.5)], 2) == (0.04, -0.5)
+    assert agreed([result(0.01, 1.0), result(0.01, -1.0)], 2)[0] == 1.0
+    assert agreed([result(0.01, 1.0)], 2) is None
 
 
 def test_a_page_does_not_test_for_hours(seeds):
-    tested = p_values([[seeds[0]], [seeds[1]]], ["Law", "IT"], "bleu", most_lines=100)
-    assert tested.values == {} and "facetmt compare" in tested.notes[0]
+    outcomes = [[plain(seeds[0])], [plain(seeds[1])]]
+    tested = compared(outcomes, ["Law", "IT"], "bleu", most_lines=100, intervals=True)
+    assert tested.values == {} and tested.intervals == {} and "facetmt compare" in tested.notes[0]
+
+
+def test_intervals_are_those_of_sacrebleu_alone_or_beside_a_rival(seeds):
+    alone, beside = (
+        scoreboard(seeds[:1], intervals=True),
+        scoreboard([seeds[0], other_system(seeds)], intervals=True),
+    )
+    for column, one, two in zip(alone.columns, alone.cells[0], beside.cells[0], strict=True):
+        if column.kind == "facet":
+            assert one.interval == pytest.approx(interval(plain(seeds[0]), column.name, "bleu"))
+        assert (one.interval is None) == (column.kind == "group")
+        assert two.interval == (None if one.interval is None else pytest.approx(one.interval, rel=0.02))
+    halves = [
+        one.interval
+        for column, one in zip(alone.columns, alone.cells[0], strict=True)
+        if column.kind == "facet"
+    ]
+    assert alone.cells[0][0].interval == pytest.approx(of_mean(halves)) and 0 < alone.cells[0][
+        0
+    ].interval < max(halves)
+    assert all(
+        one.interval is None for one in scoreboard(seeds, intervals=True).cells[0]
+    )  # seeds have a deviation
+
+
+def other_system(seeds):
+    """A run of another seed under another recipe, so that it is no seed of the same system."""
+    copy = shutil.copytree(seeds[1].directory, seeds[1].directory.with_name("other"), dirs_exist_ok=True)
+    recipe = copy / "recipe.yaml"
+    recipe.write_text(recipe.read_text("utf-8").replace("exploration: 0.25", "exploration: 0.5"), "utf-8")
+    return Run(copy)
+
+
+def test_named_outcomes_are_rows_of_their_own(fake, seeds, tmp_path):
+    copy = shutil.copytree(seeds[0].directory, tmp_path / "tagged")
+    fake.write_outcome(copy, "natural-tag", lambda row: row["reference"], tag="natural")
+    board = scoreboard([Run(copy)])
+    assert [system.name for system in board.systems] == ["tagged", "tagged [natural-tag]"]
+    assert (
+        board.cells[1][0].mean == pytest.approx(100) and board.cells[1][0].best and not board.cells[0][0].best
+    )
+    assert board.cells[1][1].mark == "++"
+    (copy / "scores.json").unlink()
+    assert [system.name for system in scoreboard([Run(copy)]).systems] == ["tagged [natural-tag]"]
+
+
+def log_times(directory, train, probe=None):
+    rows = [
+        {"step": 10 * place, "time": {"train": seconds, **({"probe": probe[place - 1]} if probe else {})}}
+        for place, seconds in enumerate(train, start=1)
+    ]
+    (directory / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return step_seconds(Run(directory))
+
+
+def test_a_step_costs_what_it_costs_however_often_the_run_was_resumed(seeds, tmp_path):
+    run = shutil.copytree(seeds[0].directory, tmp_path / "x")
+    steady = log_times(run, [30, 31, 32, 33, 34])  # the first line has 29 seconds of compiling
+    assert steady == pytest.approx(0.1)
+    assert log_times(run, [30, 31, 61, 62, 63]) == pytest.approx(steady)  # compiled anew at the third
+    assert log_times(run, [30, 60, 61]) == pytest.approx(steady)
+    assert log_times(run, [30]) is None
+    # probes in every second window, 2 seconds each; the second one compiled for 20 more
+    assert log_times(run, [1, 2, 3, 4, 5], [0, 2, 2, 24, 24]) == pytest.approx(0.1 + 2 * 2 / 40)

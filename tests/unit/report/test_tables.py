@@ -88,6 +88,25 @@ def test_many_facets_become_rows(fake, tmp_path):
     assert compare(runs, "latex").count("-en") == 30
 
 
+def test_tables_say_why_runs_are_not_alike(fake, tmp_path, runs):
+    half = fake.write_run(tmp_path / "half", steps=1500, planned=3000, sentences=20)
+    words = "half: unfinished, at step 1,500 of 3,000"
+    for layout in ("terminal", "markdown", "latex"):
+        assert f"Careful: {words}" in compare([runs[0], half], layout)
+        assert "Careful" not in compare(runs, layout)
+    rows = list(csv.DictReader(io.StringIO(compare([runs[0], half], "csv"))))
+    assert {(row["system"], row["caveat"]) for row in rows} == {("mixed", ""), ("half", words)}
+    assert all(float(row["interval"]) > 0 for row in rows if row["column"] in ("average", "facet"))
+
+
+def test_the_best_shows_without_bold_and_small_facets_have_a_size(runs, fake, tmp_path):
+    text = compare(runs, "terminal")
+    best = max(json.loads((run / "scores.json").read_text("utf-8"))["average"]["bleu"] for run in runs)
+    assert f" {best:.2f}* " in text and "* the best system." in text
+    tiny = fake.write_run(tmp_path / "tiny", sizes={"a": 11, "b": 2000}, steps=30, sentences=2, validations=1)
+    assert compare([tiny], "terminal").splitlines()[1].split() == ["Size", "(k)", "1.0", "0.011", "2.0"]
+
+
 def test_chrf(runs):
     assert "nc:6" in compare(runs, "markdown", metric="chrf")
 
