@@ -12,7 +12,7 @@ from facetmt.bandit.exp3 import Exp3
 from facetmt.bandit.policy import temperature_probs
 from facetmt.bandit.reward import REWARDS, QuantileScaler, RewardRow
 from facetmt.bandit.scheduler import FacetScheduler
-from facetmt.bandit.schedules import NOTHING, POLICIES, REWARD, PolicyRow
+from facetmt.bandit.schedules import POLICIES, REWARD, PolicyRow
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,9 @@ class ScheduleConfig:
         return REWARDS[self.reward] if self.row.signal == REWARD else None
 
     @property
-    def learns(self) -> bool:
-        """Whether the reward of each step changes anything."""
-        return self.row.signal == REWARD
-
-    @property
-    def probes(self) -> bool:
-        """Whether all facets are measured now and then."""
-        return self.row.signal not in (NOTHING, REWARD)
+    def needs_sizes(self) -> bool:
+        """Whether the distribution it starts from depends on the facets' sizes."""
+        return self.row.tau(self) is not None
 
 
 def check_name(kind: str, name: str, known: Collection[str]) -> None:

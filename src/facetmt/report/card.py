@@ -11,7 +11,7 @@ import yaml
 
 from facetmt.recipe import dump_recipe
 from facetmt.report.comparable import caveats, sentences
-from facetmt.report.digest import Digest, digest, system_name
+from facetmt.report.digest import Digest, digest
 from facetmt.report.health import examine
 from facetmt.report.markup import duration
 from facetmt.report.outcomes import all_outcomes, described, plain
@@ -86,7 +86,7 @@ def summary(run: Digest) -> str:
     model = run.recipe.model
     return (
         f"Machine translation from {source} to {target}: a Transformer (`{model.preset}`) trained with facetmt on "
-        f"{len(run.facets)} facets of data, sampled by {system_name(run.recipe)}. "
+        f"{len(run.facets)} facets of data, sampled by {run.recipe.schedule.label}. "
         f"It was trained for {run.steps:,} steps in {duration(run.seconds)} of wall-clock"
         + (
             "."
@@ -147,13 +147,13 @@ def shown(value: float | None, pattern: str) -> str:
 def training(run: Digest) -> str:
     schedule, optimiser, batch = run.recipe.schedule, run.recipe.optimiser, run.recipe.batch
     lines = [
-        f"- Sampling: {system_name(run.recipe)}",
+        f"- Sampling: {run.recipe.schedule.label}",
         f"- Batches: {batch.rows} rows of {batch.length} tokens",
         f"- Optimiser: Adam, learning rate {optimiser.learning_rate:g} ({optimiser.schedule}), "
         f"{optimiser.warmup:,} steps of warm-up, label smoothing {optimiser.label_smoothing:g}",
         f"- Seed: {run.recipe.seed}",
     ]
-    if schedule.learns:
+    if schedule.step_reward:
         lines.insert(
             1, f"- Bandit: learning rate {schedule.learning_rate:g}, exploration {schedule.exploration:g}"
         )

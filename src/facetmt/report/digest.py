@@ -22,8 +22,6 @@ FACET_VALUES = 400_000  # π values in one page, over all its runs: many facets 
 REWARD_POINTS, FACET_REWARD_POINTS = 200, 40
 REWARDS_A_POINT = 10  # behind each median
 PULLS_A_POINT = 25  # rewards of a facet behind each point of its curve, on average
-# of systems, as the paper's tables group them; everything else is a bandit
-KINDS = {"mixed": "Base", "static": "Static", "multidds": "MultiDDS"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Digest:
 
     @property
     def kind(self) -> str:
-        return KINDS.get(self.recipe.schedule.policy, "Bandit")
+        return self.recipe.schedule.row.group
 
     @property
     def finished(self) -> bool:
@@ -112,22 +110,10 @@ def unique_names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def system_name(recipe: Recipe) -> str:
-    """What the run was, in the paper's words."""
-    schedule = recipe.schedule
-    if schedule.policy == "mixed":
-        return "mixed batches"
-    if schedule.policy == "static":
-        known = {1.0: "proportional", math.inf: "uniform", -1.0: "inverse proportional"}
-        word = known.get(schedule.tau, "upsampled" if schedule.tau > 1 else "static")
-        return f"{word} (τ={'∞' if math.isinf(schedule.tau) else f'{schedule.tau:g}'})"
-    return f"{schedule.policy} {schedule.reward}" if schedule.learns else schedule.policy
-
-
 def digest(run: Run, points: int = POINTS) -> Digest:
     """Read a run's logs once and keep what a page needs; the pulls are let go."""
     recipe = load_recipe(run.directory / RECIPE)
-    mixed = recipe.schedule.policy == "mixed"
+    mixed = recipe.schedule.row.draws == "whole"
     metrics, validation = tuple(run.few_metrics(POINTS)), tuple(run.validation)
     facets = data_facets(run, mixed, validation)
     sizes = known_sizes(run, facets)
@@ -157,8 +143,7 @@ def digest(run: Run, points: int = POINTS) -> Digest:
 def first_probs(recipe: Recipe, arms: Sequence[str], sizes: Floats | None) -> Floats | None:
     """π before the first step; None where it depends on sizes that nobody wrote down."""
     schedule = recipe.schedule
-    sized = schedule.policy in ("static", "multidds") or schedule.prior_tau is not None
-    if not arms or (sizes is None and sized):
+    if not arms or (sizes is None and schedule.needs_sizes):
         return None
     counts = [1] * len(arms) if sizes is None else [int(size) for size in sizes]
     return build_scheduler(schedule, arms, counts, seed=0).probs()
@@ -197,7 +182,7 @@ def shares(batches: Ints | None, sizes: Floats | None, mixed: bool) -> Floats | 
 def last_epochs(epochs: Mapping[str, float], facets: Sequence[str], mixed: bool) -> Floats | None:
     if not epochs or not facets:
         return None
-    whole = epochs.get("mixed", math.nan) if mixed else math.nan
+    whole = next(iter(epochs.values())) if mixed else math.nan  # of its one arm
     return np.array([epochs.get(name, whole) for name in facets], dtype=np.float64)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from facetmt.report.comparable import caveats, sentences
-from facetmt.report.digest import Digest, system_name
+from facetmt.report.digest import Digest
 from facetmt.report.health import RANK, examine
 from facetmt.report.markup import apart, duration, safe, signed
 from facetmt.report.progress import Standing, best, choosing_share, judged, standings
@@ -63,7 +63,7 @@ def cards(runs: Sequence[Digest]) -> str:
     else:
         rival = winner if winner is not rows[0] else best_rival(rows)
         parts = [
-            card("Best system", winner.digest.name, system_name(winner.digest.recipe), "name"),
+            card("Best system", winner.digest.name, winner.digest.recipe.schedule.label, "name"),
             score_card(kind, winner, rows),
             gain_card(kind, rival, rows[0]),
             reach_card(rival, rows[0]),
@@ -77,7 +77,7 @@ def best_rival(rows: Sequence[Standing]) -> Standing:
 
 
 def system_card(row: Standing) -> str:
-    return card("System", row.digest.name, system_name(row.digest.recipe), "name")
+    return card("System", row.digest.name, row.digest.recipe.schedule.label, "name")
 
 
 def progress_card(run: Digest) -> str:
@@ -143,12 +143,13 @@ def reward_card(runs: Sequence[Digest]) -> str:
     """Of the run with the dearest rewards."""
     known = [(share, run) for run in runs if (share := choosing_share(run))]
     if not known:
-        learns = any(run.recipe.schedule.learns for run in runs)
+        learns = any(run.recipe.schedule.step_reward for run in runs)
         return card(
             "Time spent on rewards", "–" if learns else "0 %", "not measured" if learns else "no bandit here"
         )
     share, run = max(known, key=lambda pair: pair[0])
-    what = run.recipe.schedule.reward if run.recipe.schedule.learns else "gradient probes"
+    schedule = run.recipe.schedule
+    what = schedule.reward if schedule.step_reward else f"measuring {schedule.row.signal}"
     return card("Time spent on rewards", f"{share:.0%}", f"of {run.name}’s wall-clock ({what})")
 
 

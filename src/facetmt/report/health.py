@@ -90,7 +90,7 @@ def collapsed(run: Digest) -> Iterator[Finding]:
     if run.rewards is None or recent is None:
         return
     schedule = run.recipe.schedule
-    gamma = schedule.exploration if schedule.policy in ("exp3", "exp3s") else 0.0
+    gamma = schedule.row.exploration(schedule)
     share = (recent.max() - gamma / recent.size) / max(1.0 - gamma, 1e-9)
     if share >= COLLAPSED:
         name = run.facets[int(recent.argmax())]
@@ -143,7 +143,7 @@ def clipping(run: Digest) -> Iterator[Finding]:
     if not health or run.rewards is None:
         return
     expected = schedule.low + 1.0 - schedule.high
-    if schedule.policy != "odm" and health["saturation"] > expected + OVERCLIPPED:
+    if schedule.row.scaler.clips and health["saturation"] > expected + OVERCLIPPED:
         yield Finding(
             "warning",
             f"The reward scale is saturated: {health['saturation']:.0%} of the latest rewards were clipped "
@@ -155,7 +155,7 @@ def clipping(run: Digest) -> Iterator[Finding]:
                 else ", or choose a relative reward such as dev-pgnorm."
             ),
         )
-    if schedule.policy != "odm" and abs(run.rewards.mean) > OFF_CENTRE:
+    if schedule.row.scaler.clips and abs(run.rewards.mean) > OFF_CENTRE:
         side = "fall" if run.rewards.mean < 0 else "rise"
         yield Finding(
             "warning",

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from facetmt.bandit import REWARDS, FacetScheduler, Policy, Pull, QuantileScaler
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
-from facetmt.bandit.schedules import POLICIES
+from facetmt.bandit.schedules import NOTHING, REWARD
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.runlog import RECIPE, Pulls, Run
@@ -97,10 +97,7 @@ def changed(old: ScheduleConfig, settings: Mapping[str, Any]) -> ScheduleConfig:
         new = replace(old, **given)
     except (TypeError, ValueError) as error:
         raise UserError(f"the replay cannot use these settings: {error}") from error
-    for key, known in (("policy", tuple(POLICIES)), ("reward", tuple(REWARDS))):
-        if getattr(new, key) not in known:
-            raise UserError(f"there is no {key} {getattr(new, key)}; choose one of {', '.join(known)}")
-    if new.policy == "mixed" or new.probes:
+    if new.row.draws != "facet" or new.row.signal not in (NOTHING, REWARD):
         raise UserError(
             f"{new.policy} does not learn from draws of facets, so it cannot be replayed; choose another policy"
         )
@@ -109,12 +106,14 @@ def changed(old: ScheduleConfig, settings: Mapping[str, Any]) -> ScheduleConfig:
 
 def raw_rewards(run: Run, old: ScheduleConfig, new: ScheduleConfig, pulls: Pulls) -> Floats:
     """The other reward from the logged losses, where they are those that it needs."""
-    if old.policy == "mixed" or not pulls.step.size:
+    if old.row.draws != "facet" or not pulls.step.size:
         raise UserError(f"{run.directory} logged no draws of facets, so there is nothing to replay")
-    on_dev = old.learns and old.reward.startswith("dev-")  # static runs log the training loss
-    if on_dev != new.reward.startswith("dev-"):
-        where = "a dev batch" if on_dev else "the training batch"
-        other = [name for name in REWARDS if name.startswith("dev-") == on_dev]
+    logged = (
+        "train" if old.step_reward is None else old.step_reward.batch
+    )  # without a reward: the training loss
+    if REWARDS[new.reward].batch != logged:
+        where = {"dev": "a dev batch", "train": "the training batch"}[logged]
+        other = [name for name, row in REWARDS.items() if row.batch == logged]
         raise UserError(
             f"{run.directory} logged losses of {where}, so {new.reward} cannot be replayed from it; "
             f"choose one of {', '.join(other)}"
@@ -138,7 +137,7 @@ def new_scheduler(run: Run, schedule: ScheduleConfig) -> FacetScheduler:
     """The scheduler that training would have had."""
     sizes = [int(run.facet_table.get(name, {}).get("train", 0)) for name in run.facets]
     if not all(sizes):
-        if schedule.policy == "static" or schedule.prior_tau is not None:
+        if schedule.needs_sizes:
             raise UserError(f"{run.directory} does not know the facets' sizes (facets.json), which tau needs")
         sizes = [1] * len(run.facets)
     return build_scheduler(schedule, run.facets, sizes, seed=0)

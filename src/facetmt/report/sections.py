@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from facetmt.report.digest import Digest, system_name
+from facetmt.report.digest import Digest
 from facetmt.report.markup import Cell, duration, number_cell, panel, row_html, safe, table_html, text_cell
 from facetmt.report.outcomes import all_outcomes, described
 from facetmt.report.progress import Standing, choosing_share, mean_of, median_of, standings
@@ -30,7 +30,7 @@ def overview(runs: Sequence[Digest]) -> str:
         run = row.digest
         cells = [
             text_cell(run.name),
-            text_cell(system_name(run.recipe)),
+            text_cell(run.recipe.schedule.label),
             steps_cell(run),
             Cell(duration(run.seconds), run.seconds),
             number_cell(median_of(run, "tokens_per_second"), "{:,.0f}"),

@@ -11,7 +11,7 @@ from typing import Literal
 from facetmt.errors import UserError
 from facetmt.recipe import Recipe, load_recipe
 from facetmt.report.comparable import Caveat, caveats
-from facetmt.report.digest import KINDS, POINTS, unique_names
+from facetmt.report.digest import POINTS, unique_names
 from facetmt.report.outcomes import Outcome, all_outcomes
 from facetmt.report.significance import Significance, compared, of_mean
 from facetmt.runlog import METRICS, RECIPE, Run
@@ -78,7 +78,7 @@ def group_systems(runs: Sequence[Run]) -> list[System]:
     return [
         system
         for recipe, _, members, names in groups
-        for system in systems_of(KINDS.get(recipe.schedule.policy, "Bandit"), members, names)
+        for system in systems_of(recipe.schedule.row.group, members, names)
     ]
 
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from facetmt.bandit import Exp3, Exp3S, temperature_probs
+from facetmt.bandit import REWARDS, Exp3, Exp3S, Odm, temperature_probs
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
 
 NAMES, SIZES = ["a", "b", "c"], [10, 30, 60]
@@ -28,7 +28,7 @@ def test_bandits_take_their_settings(name, kind):
     assert type(scheduler.policy) is kind
     assert np.allclose(scheduler.probs(), 0.5 * np.array(SIZES) / 100 + 0.5 / 3)
     assert scheduler.scaler.window == 7
-    assert config.learns
+    assert config.step_reward is REWARDS[config.reward]
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,16 @@ def test_bandits_take_their_settings(name, kind):
 def test_impossible_settings_are_refused(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         ScheduleConfig(**settings)
+
+
+def test_a_policy_has_a_reward_of_its_own_where_none_is_named():
+    assert ScheduleConfig().reward == "dev-pgnorm"
+    assert ScheduleConfig(policy="odm").reward == "loss"  # it takes rewards as measured: a gain of 0.001 is nothing
+    assert ScheduleConfig(policy="odm", reward="pg").reward == "pg"
+    assert type(build_scheduler(ScheduleConfig(policy="odm"), NAMES, SIZES, seed=1).policy) is Odm
+
+
+@pytest.mark.parametrize(("key", "near"), [("policy", "exp4"), ("reward", "dev-pgnrm")])
+def test_a_name_that_is_not_in_the_table_is_refused_with_the_nearest(key, near):
+    with pytest.raises(ValueError, match=rf"{key} is '{near}', which does not exist; did you mean"):
+        ScheduleConfig(**{key: near})

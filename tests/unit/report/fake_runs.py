@@ -107,7 +107,7 @@ def write_run(
         before = loss_now
         counts += share if policy == "mixed" else np.eye(1, len(names), pull.arm)[0]
         loss_now = float(world.loss(counts, step).mean()) if len(names) < 50 or step % 50 == 0 else loss_now
-        clock += seconds_a_step * (1 + PASS * config.learns)
+        clock += seconds_a_step * (1 + PASS * bool(config.step_reward))
         after = math.nan if step <= broken_rewards else loss_now + 0.0004 * rng.standard_normal()
         pending.append((step, pull, before, after))
         while len(pending) > config.feedback_lag:
@@ -126,7 +126,7 @@ def write_run(
 
 def _settle(log, scheduler, config, step, pull, before, after):
     row = (pull.prob, before, math.nan, math.nan, math.nan)
-    if config.learns:
+    if config.step_reward:
         record = scheduler.feedback(pull, before=before, after=after)
         row = (pull.prob, record.before, record.after, record.raw, record.scaled)
     log.pull(step, scheduler.facets[pull.arm], row)
@@ -140,7 +140,7 @@ def _metrics(step, clock, loss, scheduler, counts, sizes, config, seconds_a_step
         if config.policy == "mixed"
         else {name: round(60 * n / size, 4) for (name, size), n in zip(sizes.items(), counts, strict=True)}
     )
-    share = {"reward_share": round(PASS / (1 + PASS), 4)} if config.learns else {}
+    share = {"reward_share": round(PASS / (1 + PASS), 4)} if config.step_reward else {}
     return {
         "step": step,
         "seconds": round(clock, 3),
@@ -152,9 +152,9 @@ def _metrics(step, clock, loss, scheduler, counts, sizes, config, seconds_a_step
         "skipped_in_row": 0,
         **share,
         "time": {
-            "train": round(step * seconds_a_step * (1 + PASS * config.learns), 3),
+            "train": round(step * seconds_a_step * (1 + PASS * bool(config.step_reward)), 3),
             "input": round(step * 0.004, 3),
-            "validate": round(clock - step * seconds_a_step * (1 + PASS * config.learns), 3),
+            "validate": round(clock - step * seconds_a_step * (1 + PASS * bool(config.step_reward)), 3),
             "save": 1.5,
         },
         "epochs": epochs,

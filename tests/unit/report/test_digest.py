@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from facetmt.bandit import QuantileScaler
-from facetmt.report.digest import digest, digests, rewards, system_name, unique_names
+from facetmt.report.digest import digest, digests, rewards, unique_names
 from facetmt.runlog import Pulls, Run
 
 
@@ -38,7 +38,7 @@ def test_the_mixed_baseline_has_facets_but_no_curriculum(mixed_dir):
 def test_a_static_run_has_draws_but_no_rewards(static_dir):
     seen = digest(Run(static_dir))
     assert seen.rewards is None and seen.batches.sum() == 1500
-    assert system_name(seen.recipe) == "upsampled (τ=5)"
+    assert seen.recipe.schedule.label == "upsampled (τ=5)"
 
 
 def test_a_run_that_has_just_begun(fake, tmp_path):
