@@ -15,14 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from facetmt.bandit import Exp3, FacetScheduler, temperature_probs
-from facetmt.bandit.auto import Auto
+from facetmt.bandit.auto import Auto, next_measurement
 from facetmt.bandit.unimax import unimax_probs
 
 STEPS, ROWS = 1500, 24
-EVERY, ALIGNED_EVERY = 50, 25  # steps between measurements of dev loss and source use, and of the alignment r
 DEV_NOISE, USE_NOISE, ROW_NOISE = 0.01, 0.1, 0.75  # loss; of the median use; of the mean r, per row
-ALIGNED_ROWS, DEV_ROWS, DEV_LONG = 2, 8, 160  # of a facet for r; of dev text each time, and in its average
-STEP_NOISE = 3.5  # of the mean r, with one row and DEV_ROWS of dev text: also that of a one-step reward
+ALIGNED_ROWS, DEV_ROWS, DEV_LONG = 4, 32, 160  # of a facet for r; of dev text each time, and in its average
+STEP_NOISE = 3.5  # of the mean r, with one row and 8 of dev text: also that of a one-step reward
 VARIETY = 0.8  # below 1: for what all share, text of several facets is worth more than as much of one
 MEMORY = 15.0  # epochs in which the value of repeated text fades (Muennighoff et al. 2023)
 
@@ -145,21 +144,21 @@ def play_exp3(world: World, rng) -> float:
     return float(world.loss(rows))
 
 
-def measure(policy: Auto, world: World, rows, step: int, level, evidence, rng) -> list[str]:
-    """What a training would measure at this step, with its noise."""
+def measure(policy: Auto, world: World, rows, step: int, time: int, level, evidence, rng) -> list[str]:
+    """What a training would measure at this step, for the `time`th time, with its noise."""
     news = []
     if "epochs" in evidence:
         news += policy.observe_epochs(step, rows / world.size)
     if "alignment" in evidence:
         gains = world.gains(rows) * world.bias
-        dev_rows = min(DEV_ROWS * step / ALIGNED_EVERY, DEV_LONG)
-        noise = math.hypot(ROW_NOISE, STEP_NOISE * math.sqrt(DEV_ROWS / dev_rows)) / math.sqrt(ALIGNED_ROWS)
+        direction = STEP_NOISE * math.sqrt(8 / min(DEV_ROWS * time, DEV_LONG))  # of the average dev gradient
+        noise = math.hypot(ROW_NOISE, direction) / math.sqrt(ALIGNED_ROWS)
         error = np.full(rows.size, noise * abs(gains.mean()))
         news += policy.observe_alignment(step, gains + error * rng.normal(0, 1, rows.size), error)
-    if "dev" in evidence and step % EVERY == 0:
+    if "dev" in evidence:
         losses = world.losses(rows) + level + rng.normal(0, DEV_NOISE, rows.size)
         news += policy.observe_dev(step, np.where(world.counts > 0, losses, np.nan))
-    if "use" in evidence and step % EVERY == 0:
+    if "use" in evidence:
         usual = np.median(world.source[world.counts > 0]) * step / 900
         error = np.full(rows.size, 0.005 + USE_NOISE * usual)
         use = world.source * step / 900 + error * rng.normal(0, 1, rows.size)
@@ -171,9 +170,11 @@ def play_auto(world: World, prior, rng, evidence=("dev", "use", "alignment", "ep
     policy = Auto(world.names, prior, world.counts)
     rows = np.zeros(len(world.names))
     level = rng.normal(0, 0.05, len(world.names))  # of the dev rows that happen to be measured
-    for step in range(ALIGNED_EVERY, STEPS + 1, ALIGNED_EVERY):
-        rows += policy.probs() * ALIGNED_EVERY * ROWS
-        news = measure(policy, world, rows, step, level, evidence, rng)
+    step, time = 0, 0
+    while step < STEPS:
+        last, step, time = step, min(next_measurement(step), STEPS), time + 1
+        rows += policy.probs() * (step - last) * ROWS
+        news = measure(policy, world, rows, step, time, level, evidence, rng)
         if log is not None:
             log.extend(news)
     return float(world.loss(rows))

@@ -1,7 +1,7 @@
 """`auto`: the shares of a mixture from what is measured of each facet, and nothing for the user to tune.
 
 shares ∝ prior · slope · source use · alignment · repetition. Each factor is 1 until its evidence is beyond
-its error, and all move in log time: an e-fold of shares takes about an e-fold of training.
+its error, and all move in log time: a change of shares by e takes about an e-fold of training.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from facetmt.bandit.evidence import Estimate, Mean, Slope, Values, columns, shru
 from facetmt.bandit.policy import Credit, Probs, State, check_kind, checked_probs, frozen
 
 SLOPE, USE, ALIGNMENT, OVERFITTING, WORN = range(5)  # the rows of the log factors
+DEV, SOURCES, ALIGNED = range(3)  # the kinds of measurement
+FIRST, PAUSE = 50, 0.1  # step of the first measurement; steps to the next, as a part of those so far
 SURE = 1.5  # standard errors that a difference must have before it is acted on
 LOWEST = math.log(0.02)  # no kind of evidence takes more than 98 % of a share: it may yet change
 LEAST_SLOPE = 0.1  # of the mean: a facet that stands still keeps this part of its share
 USEFUL = 0.3  # of the median source use of the facets that count
-SPEED = 2.0  # e-folds of shares in an e-fold of training, where a facet helps twice as much as the mean
-LARGEST = 3.0  # times the mean, by which an alignment may differ and still say how fast to go
-REPEATED, FADING = (
-    4.0,
-    15.0,
-)  # epochs as good as new text; epochs beyond for an e-fold less (Muennighoff et al. 2023)
+SPEED = (
+    2.0  # shares follow their evidence as t², and an alignment of twice the mean with two e-folds per e-fold
+)
+LARGEST = 1.0  # of the mean: an alignment that differs by more makes shares move no faster
+REPEATED = 4.0  # epochs that are as good as new text (Muennighoff et al. 2023)
+FADING = 15.0  # epochs beyond them in which text loses an e-fold of its worth (likewise)
 NOTABLE, LARGE = 4 / 3, 0.2  # a sentence is due to a share that changes so much, and by this part of 1/n
 
 
@@ -52,7 +54,7 @@ class Auto:
         self._dev, self._use, self._alignment = Slope(self.arms), Mean(self.arms), Mean(self.arms)
         self._epochs = np.zeros(self.arms)
         self._factors = np.zeros((5, self.arms))  # logs
-        self._last = [0, 0]  # steps of the latest dev losses and alignments
+        self._last = [0, 0, 0]  # steps of the latest measurements: DEV, SOURCES, ALIGNED
         self._told, self._told_shares = self._factors.copy(), self._prior
         self._probs: Probs | None = None
 
@@ -77,7 +79,7 @@ class Auto:
         """Dev loss of each facet on the same rows each time, NaN without dev text."""
         self._check(step, losses)
         self._dev.add(step, losses)
-        slopes, passed = self._dev.estimate(), self._passed(0, step)
+        slopes, passed = self._dev.estimate(), self._passed(DEV, step)
         self._follow_slopes(slopes, passed)
         self._stop_overfitting(slopes, passed)
         return self._news(step)
@@ -86,7 +88,7 @@ class Auto:
         """Rise of the loss of each facet's targets when the sources of its rows are swapped."""
         self._check(step, use, errors)
         self._use.add(step, use, errors)
-        self._drop_useless()
+        self._drop_useless(self._passed(SOURCES, step))
         return self._news(step)
 
     def observe_alignment(self, step: int, alignment: Values, errors: Values) -> list[str]:
@@ -94,7 +96,7 @@ class Auto:
         self._check(step, alignment, errors)
         # t·r, the effect of an e-fold of training: what a single step does fades with 1/t
         self._alignment.add(step, step * alignment, step * errors)
-        self._follow_alignment(self._passed(1, step))
+        self._follow_alignment(self._passed(ALIGNED, step))
         return self._news(step)
 
     def observe_epochs(self, step: int, epochs: Values) -> list[str]:
@@ -114,6 +116,11 @@ class Auto:
         last, self._last[kind] = self._last[kind], step
         return math.log(step / last) if last else 0.0
 
+    def _approach(self, kind: int, target: Values, passed: float) -> None:
+        """dw/d ln t = 2·(target − w)."""
+        self._factors[kind] += (1.0 - math.exp(-SPEED * passed)) * (target - self._factors[kind])
+        self._probs = None
+
     def _follow_slopes(self, slopes: Estimate, passed: float) -> None:
         """Where L_k = c − a_k·ln n_k − b_k·ln N, the best shares are ∝ v_k·a_k; s_k = a_k + b_k stands for a_k."""
         counts = self._counts
@@ -123,11 +130,10 @@ class Auto:
             return  # nothing is being learned that could be compared
         with np.errstate(divide="ignore"):
             wanted = np.log(np.maximum(1.0 + apart / mean, LEAST_SLOPE)) + np.log(counts)
-        target = np.where(counts > 0, counts * np.where(counts > 0, wanted, 0.0), 0.0)
-        self._factors[SLOPE] += (1.0 - math.exp(-SPEED * passed)) * (target - self._factors[SLOPE])
-        self._probs = None
+        target = counts * np.where(counts > 0, wanted, 0.0)  # v·ln(v·s): what counts little is little moved
+        self._approach(SLOPE, target, passed)
 
-    def _drop_useless(self) -> None:
+    def _drop_useless(self, passed: float) -> None:
         """f = min(1, u/(0.3·median)), as far as the difference is beyond its error."""
         use = self._use.estimate()
         median, error = self._usual_use(use)
@@ -136,8 +142,7 @@ class Auto:
         acts = use.known & (short > noise)
         trust = np.where(acts, 1.0 - (noise / np.where(acts, short, 1.0)) ** 2, 0.0)
         left = 1.0 - trust * np.where(acts, np.minimum(short / (USEFUL * median or 1.0), 1.0), 0.0)
-        self._factors[USE] = np.maximum(np.log(np.maximum(left, 1e-9)), LOWEST)
-        self._probs = None
+        self._approach(USE, np.maximum(np.log(np.maximum(left, 1e-9)), LOWEST), passed)
 
     def _usual_use(self, use: Estimate) -> tuple[float, float]:
         """Median source use of the facets that count, and its error."""
@@ -203,10 +208,11 @@ class Auto:
     def _because(self, cause: int, facet: int) -> str:
         if cause == USE:
             use = self._use.estimate()
-            how = "hardly depend on" if self._factors[USE, facet] < 0 else "depend on"
+            usual = self._usual_use(use)[0]
+            how = "hardly depend on" if use.value[facet] < USEFUL * usual else "depend on"
             return (
                 f"its translations {how} its sources, {plus_minus(use, facet)} "
-                f"where the others have {self._usual_use(use)[0]:.2g}"
+                f"where the others have {usual:.2g}"
             )
         if cause == ALIGNMENT:
             alignment = self._alignment.estimate()
@@ -253,6 +259,11 @@ class Auto:
         told = columns([state["told_shares"]], arms, math.nan)[0]
         self._told_shares = frozen(np.where(np.isnan(told), self._prior, told))
         self._probs = None
+
+
+def next_measurement(step: int) -> int:
+    """The step of the next measurement after `step`: evenly in log time, about ten in an e-fold of training."""
+    return max(FIRST, step + math.ceil(PAUSE * step))
 
 
 def typical_error(estimate: Estimate, weights: Values) -> float:
