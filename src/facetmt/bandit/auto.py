@@ -29,7 +29,7 @@ SPEED = (
 LARGEST = 1.0  # of the mean: an alignment that differs by more makes shares move no faster
 REPEATED = 4.0  # epochs that are as good as new text (Muennighoff et al. 2023)
 FADING = 15.0  # epochs beyond them in which text loses an e-fold of its worth (likewise)
-NOTABLE, LARGE = 4 / 3, 0.2  # a sentence is due to a share that changes so much, and by this part of 1/n
+NOTABLE, LARGE = 1.5, 0.25  # a sentence is due to a share that changes so much, and by this part of 1/n
 
 
 class Auto:
@@ -276,7 +276,7 @@ def typical_error(estimate: Estimate, weights: Values) -> float:
 
 
 def notable(shares: Probs, before: Probs) -> npt.NDArray[np.bool_]:
-    """Which shares have changed by a factor of 4/3, and by enough to matter for the whole."""
+    """Which shares have changed by half or more, and by enough to matter for the whole."""
     ratio = np.maximum(shares, before) / np.maximum(np.minimum(shares, before), 1e-300)
     large: npt.NDArray[np.bool_] = (ratio >= NOTABLE) & (np.abs(shares - before) >= LARGE / shares.size)
     return large
