@@ -1,0 +1,295 @@
+"""`auto`: the shares of a mixture from what is measured of each facet, and nothing for the user to tune.
+
+shares ∝ prior · slope · source use · alignment · repetition. Each factor is 1 until its evidence is beyond
+its error, and all move in log time: a change of shares by e takes about an e-fold of training.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facetmt.bandit.evidence import Estimate, Mean, Slope, Values, columns, shrunk
+from facetmt.bandit.policy import Credit, Probs, State, check_kind, checked_probs, frozen
+
+SLOPE, USE, ALIGNMENT, OVERFITTING, WORN = range(5)  # the rows of the log factors
+DEV, SOURCES, ALIGNED = range(3)  # the kinds of measurement
+FIRST, PAUSE = 50, 0.1  # step of the first measurement; steps to the next, as a part of those so far
+SURE = 1.5  # standard errors that a difference must have before it is acted on
+LOWEST = math.log(0.02)  # no kind of evidence takes more than 98 % of a share: it may yet change
+LEAST_SLOPE = 0.1  # of the mean: a facet that stands still keeps this part of its share
+USEFUL = 0.3  # of the median source use of the facets that count
+SPEED = (
+    2.0  # shares follow their evidence as t², and an alignment of twice the mean with two e-folds per e-fold
+)
+LARGEST = 1.0  # of the mean: an alignment that differs by more makes shares move no faster
+REPEATED = 4.0  # epochs that are as good as new text (Muennighoff et al. 2023)
+FADING = 15.0  # epochs beyond them in which text loses an e-fold of its worth (likewise)
+NOTABLE, LARGE = 1.5, 0.25  # a sentence is due to a share that changes so much, and by this part of 1/n
+
+
+class Auto:
+    """A mixture that starts as `prior` and learns from measurements; `objective` says which facets count."""
+
+    kind = "auto"
+
+    def __init__(
+        self,
+        facets: Sequence[str],
+        prior: Sequence[float] | npt.NDArray[Any],
+        objective: Sequence[float] | npt.NDArray[Any] | None = None,
+    ) -> None:
+        self.facets = tuple(facets)
+        self._prior = frozen(checked_probs(prior))
+        weights = np.ones(self.arms) if objective is None else np.array(objective, dtype=np.float64)
+        if len(self.facets) != self.arms or weights.shape != (self.arms,):
+            raise ValueError(f"{len(self.facets)} facets, {self.arms} shares, objective {weights.shape}")
+        if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
+            raise ValueError("the objective must be weights of at least 0, one of them positive")
+        self._counts = weights / weights.max()  # how much each facet counts, 0 to 1
+        self._dev, self._use, self._alignment = Slope(self.arms), Mean(self.arms), Mean(self.arms)
+        self._epochs = np.zeros(self.arms)
+        self._factors = np.zeros((5, self.arms))  # logs
+        self._last = [0, 0, 0]  # steps of the latest measurements: DEV, SOURCES, ALIGNED
+        self._told, self._told_shares = self._factors.copy(), self._prior
+        self._probs: Probs | None = None
+
+    @property
+    def arms(self) -> int:
+        return self._prior.size
+
+    def probs(self) -> Probs:
+        if self._probs is None:
+            logs = self._factors.sum(axis=0)
+            if logs.any():
+                shares = self._prior * np.exp(logs - logs.max())
+                self._probs = frozen(shares / shares.sum())
+            else:
+                self._probs = self._prior  # without evidence to the bit
+        return self._probs
+
+    def update(self, credit: Credit, reward: float) -> None:
+        """Rewards of single steps are ignored: their horizon is too short."""
+
+    def observe_dev(self, step: int, losses: Values) -> list[str]:
+        """Dev loss of each facet on the same rows each time, NaN without dev text."""
+        self._check(step, losses)
+        self._dev.add(step, losses)
+        slopes, passed = self._dev.estimate(), self._passed(DEV, step)
+        self._follow_slopes(slopes, passed)
+        self._stop_overfitting(slopes, passed)
+        return self._news(step)
+
+    def observe_use(self, step: int, use: Values, errors: Values) -> list[str]:
+        """Rise of the loss of each facet's targets when the sources of its rows are swapped."""
+        self._check(step, use, errors)
+        self._use.add(step, use, errors)
+        self._drop_useless(self._passed(SOURCES, step))
+        return self._news(step)
+
+    def observe_alignment(self, step: int, alignment: Values, errors: Values) -> list[str]:
+        """One-step effect r of each facet on the loss of the objective; positive helps."""
+        self._check(step, alignment, errors)
+        # t·r, the effect of an e-fold of training: what a single step does fades with 1/t
+        self._alignment.add(step, step * alignment, step * errors)
+        self._follow_alignment(self._passed(ALIGNED, step))
+        return self._news(step)
+
+    def observe_epochs(self, step: int, epochs: Values) -> list[str]:
+        """How often each facet's text was used so far."""
+        self._check(step, epochs)
+        self._epochs = np.array(epochs, dtype=np.float64)
+        self._factors[WORN] = np.maximum(-np.maximum(self._epochs - REPEATED, 0.0) / FADING, LOWEST)
+        self._probs = None
+        return self._news(step)
+
+    def _check(self, step: int, *measured: Values) -> None:
+        if step < 1 or any(np.shape(values) != (self.arms,) for values in measured):
+            raise ValueError(f"a measurement needs a step of at least 1 and {self.arms} values")
+
+    def _passed(self, kind: int, step: int) -> float:
+        """Δ ln t since the latest measurement of this kind; 0 for the first."""
+        last, self._last[kind] = self._last[kind], step
+        return math.log(step / last) if last else 0.0
+
+    def _approach(self, kind: int, target: Values, passed: float) -> None:
+        """dw/d ln t = 2·(target − w)."""
+        self._factors[kind] += (1.0 - math.exp(-SPEED * passed)) * (target - self._factors[kind])
+        self._probs = None
+
+    def _follow_slopes(self, slopes: Estimate, passed: float) -> None:
+        """Where L_k = c − a_k·ln n_k − b_k·ln N, the best shares are ∝ v_k·a_k; s_k = a_k + b_k stands for a_k."""
+        counts = self._counts
+        mean, apart = shrunk(slopes, counts)
+        error = typical_error(slopes, counts)
+        if mean <= SURE * error:
+            return  # nothing is being learned that could be compared
+        with np.errstate(divide="ignore"):
+            wanted = np.log(np.maximum(1.0 + apart / mean, LEAST_SLOPE)) + np.log(counts)
+        target = counts * np.where(counts > 0, wanted, 0.0)  # v·ln(v·s): what counts little is little moved
+        self._approach(SLOPE, target, passed)
+
+    def _drop_useless(self, passed: float) -> None:
+        """f = min(1, u/(0.3·median)), as far as the difference is beyond its error."""
+        use = self._use.estimate()
+        median, error = self._usual_use(use)
+        short = USEFUL * median - use.value
+        noise = SURE * np.hypot(np.where(use.known, use.error, 0.0), USEFUL * error)
+        acts = use.known & (short > noise)
+        trust = np.where(acts, 1.0 - (noise / np.where(acts, short, 1.0)) ** 2, 0.0)
+        left = 1.0 - trust * np.where(acts, np.minimum(short / (USEFUL * median or 1.0), 1.0), 0.0)
+        self._approach(USE, np.maximum(np.log(np.maximum(left, 1e-9)), LOWEST), passed)
+
+    def _usual_use(self, use: Estimate) -> tuple[float, float]:
+        """Median source use of the facets that count, and its error."""
+        counting = use.known & (self._counts > 0)
+        if not counting.any():
+            return 0.0, 0.0
+        error = 1.25 * float(np.sqrt(np.mean(use.error[counting] ** 2) / counting.sum()))
+        return float(np.median(use.value[counting])), error
+
+    def _follow_alignment(self, passed: float) -> None:
+        """w += 2·Δ ln t·(z − 1), z = r/mean, as far as facets do not count.
+
+        Among facets that count, one step misleads: it prefers what is learned quickly anyway. They go
+        together, with their common mean; and the more of them count, the less is said by one step.
+        """
+        alignment, counts = self._alignment.estimate(), self._counts
+        mean, apart = shrunk(alignment, np.ones(self.arms))
+        if self.arms == 1 or mean <= SURE * typical_error(alignment, np.ones(self.arms)):
+            return
+        z = np.clip(apart / mean, -LARGEST, LARGEST)
+        z = (1.0 - counts) * z + counts * float(counts @ z) / counts.sum()
+        many = float(counts.sum() ** 2 / (counts @ counts))  # how many count: 1 to n
+        trust = (self.arms - many) / (self.arms - 1)
+        self._factors[ALIGNMENT] += SPEED * passed * trust * (z - z.mean())
+        self._factors[ALIGNMENT] -= self._factors[ALIGNMENT].max()
+        np.maximum(self._factors[ALIGNMENT], LOWEST, out=self._factors[ALIGNMENT])
+        self._probs = None
+
+    def _stop_overfitting(self, slopes: Estimate, passed: float) -> None:
+        """A facet whose dev loss rises while its text is repeated loses an e-fold of share in half an e-fold."""
+        error = SURE * np.where(slopes.known, slopes.error, 0.0)
+        sure = slopes.known & (np.abs(slopes.value) > error)
+        trust = np.where(sure, 1.0 - (error / np.where(sure, slopes.value, 1.0)) ** 2, 0.0)
+        falls = np.where(slopes.value > 0, trust, np.where(self._epochs > REPEATED, -trust, 0.0))
+        self._factors[OVERFITTING] += SPEED * passed * falls
+        np.clip(self._factors[OVERFITTING], LOWEST, 0.0, out=self._factors[OVERFITTING])
+        self._probs = None
+
+    def _news(self, step: int) -> list[str]:
+        """A sentence for every facet whose share has changed notably since the last one about it."""
+        changed = notable(self.probs(), self._told_shares)
+        news = [f"step {step}: {self._sentence(facet)}" for facet in np.flatnonzero(changed).tolist()]
+        self._told = np.where(changed, self._factors, self._told)
+        self._told_shares = frozen(np.where(changed, self.probs(), self._told_shares))
+        return news
+
+    def _sentence(self, facet: int) -> str:
+        share = float(self.probs()[facet])
+        verb = "reduced" if share < self._told_shares[facet] else "raised"
+        cause = main_cause(self._factors - self._told, self._told_shares, facet)
+        return f"{self.facets[facet]} {verb} to {percent(share)}: {self._because(cause, facet)}"
+
+    def reasons(self) -> list[str]:
+        """Why the shares are what they are: a sentence for every facet that is far from the prior."""
+        shares = self.probs()
+        return [
+            f"{self.facets[facet]} has {percent(float(shares[facet]))}, at first "
+            f"{percent(float(self._prior[facet]))}: "
+            + self._because(main_cause(self._factors, self._prior, facet), facet)
+            for facet in np.flatnonzero(notable(shares, self._prior)).tolist()
+        ]
+
+    def _because(self, cause: int, facet: int) -> str:
+        if cause == USE:
+            use = self._use.estimate()
+            usual = self._usual_use(use)[0]
+            how = "hardly depend on" if use.value[facet] < USEFUL * usual else "depend on"
+            return (
+                f"its translations {how} its sources, {plus_minus(use, facet)} "
+                f"where the others have {usual:.2g}"
+            )
+        if cause == ALIGNMENT:
+            alignment = self._alignment.estimate()
+            mean = float(alignment.value[alignment.known].mean())
+            relative = Estimate(alignment.value / mean, alignment.error / mean)
+            return (
+                f"a step on it helps what counts {plus_minus(relative, facet)} times as much as the average"
+            )
+        if cause == WORN:
+            others = np.delete(self._epochs, facet).max(initial=0.0)
+            return f"its text was used {self._epochs[facet]:.2g} times, the others' up to {others:.2g} times"
+        slopes = self._dev.estimate()
+        if cause == OVERFITTING:
+            rise = Estimate(-slopes.value, slopes.error)
+            after = f"after {self._epochs[facet]:.3g} epochs of its text"
+            return f"its dev loss changes by {plus_minus(rise, facet)} in an e-fold of training, {after}"
+        mean = shrunk(slopes, self._counts)[0]
+        return (
+            f"its dev loss falls by {plus_minus(slopes, facet)} in an e-fold of training, "
+            f"the average by {mean:.2f}"
+        )
+
+    def state(self) -> State:
+        return {
+            "kind": self.kind,
+            "dev": self._dev.state(),
+            "use": self._use.state(),
+            "alignment": self._alignment.state(),
+            "epochs": self._epochs.tolist(),
+            "factors": self._factors.tolist(),
+            "last": list(self._last),
+            "told": self._told.tolist(),
+            "told_shares": self._told_shares.tolist(),
+        }
+
+    def restore(self, state: Mapping[str, Any], arms: Sequence[int | None]) -> None:
+        check_kind(state, self.kind)
+        self._dev.restore(state["dev"], arms)
+        self._use.restore(state["use"], arms)
+        self._alignment.restore(state["alignment"], arms)
+        self._epochs = columns([state["epochs"]], arms)[0]
+        self._factors, self._told = columns(state["factors"], arms), columns(state["told"], arms)
+        self._last = [int(step) for step in state["last"]]
+        told = columns([state["told_shares"]], arms, math.nan)[0]
+        self._told_shares = frozen(np.where(np.isnan(told), self._prior, told))
+        self._probs = None
+
+
+def next_measurement(step: int) -> int:
+    """The step of the next measurement after `step`: evenly in log time, about ten in an e-fold of training."""
+    return max(FIRST, step + math.ceil(PAUSE * step))
+
+
+def typical_error(estimate: Estimate, weights: Values) -> float:
+    """Standard error of the weighted mean."""
+    weights = np.where(estimate.known, weights, 0.0)
+    if not weights.any():
+        return math.inf
+    error = np.where(estimate.known, estimate.error, 0.0)
+    return float(np.sqrt(weights**2 @ error**2)) / float(weights.sum())
+
+
+def notable(shares: Probs, before: Probs) -> npt.NDArray[np.bool_]:
+    """Which shares have changed by half or more, and by enough to matter for the whole."""
+    ratio = np.maximum(shares, before) / np.maximum(np.minimum(shares, before), 1e-300)
+    large: npt.NDArray[np.bool_] = (ratio >= NOTABLE) & (np.abs(shares - before) >= LARGE / shares.size)
+    return large
+
+
+def main_cause(moved: Values, before: Probs, facet: int) -> int:
+    """The kind of evidence that moved the facet most, relative to how it moved all."""
+    return int(np.abs(moved[:, facet] - moved @ before).argmax())
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+def plus_minus(estimate: Estimate, facet: int) -> str:
+    return f"{estimate.value[facet]:.2f} ± {estimate.error[facet]:.2f}"

@@ -1,0 +1,31 @@
+"""UniMax (Chung et al. 2023): uniform shares, but nobody is repeated more than a few times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from facetmt.bandit.policy import Probs
+
+
+def unimax_probs(tokens: Sequence[float] | npt.NDArray[Any], budget: float, cap: float = 10.0) -> Probs:
+    """Shares of `budget` training tokens, as even as `cap` epochs of each facet's `tokens` allow.
+
+    Facet i gets min(cap·tokens_i, an even part of what is left) of the budget, the smallest facet first.
+    Where the budget is more than cap epochs of everything, shares are in proportion to size.
+    """
+    sizes = np.asarray(tokens, dtype=np.float64)
+    if sizes.ndim != 1 or sizes.size == 0 or not np.all(np.isfinite(sizes)) or np.any(sizes <= 0):
+        raise ValueError("tokens must be a non-empty list of positive finite numbers")
+    if not (budget > 0 and np.isfinite(budget) and cap > 0):
+        raise ValueError(f"budget and cap must be positive, not {budget} and {cap}")
+    given = np.empty(sizes.size)
+    left = float(budget)
+    for place, facet in enumerate(np.argsort(sizes, kind="stable")):
+        given[facet] = min(cap * sizes[facet], left / (sizes.size - place))
+        left -= given[facet]
+    shares: Probs = given / given.sum()
+    return shares
