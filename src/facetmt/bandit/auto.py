@@ -62,6 +62,17 @@ class Auto:
     def arms(self) -> int:
         return self._prior.size
 
+    @property
+    def counts(self) -> Values:
+        """How much each facet counts, 0 to 1."""
+        counts: Values = self._counts.copy()
+        return counts
+
+    @property
+    def aligns(self) -> bool:
+        """Whether alignment is worth measuring: where all facets count alike, it changes nothing."""
+        return bool(np.any(self._counts != 1.0))
+
     def probs(self) -> Probs:
         if self._probs is None:
             logs = self._factors.sum(axis=0)
@@ -238,6 +249,7 @@ class Auto:
     def state(self) -> State:
         return {
             "kind": self.kind,
+            "prior": self._prior.tolist(),
             "dev": self._dev.state(),
             "use": self._use.state(),
             "alignment": self._alignment.state(),
@@ -250,6 +262,10 @@ class Auto:
 
     def restore(self, state: Mapping[str, Any], arms: Sequence[int | None]) -> None:
         check_kind(state, self.kind)
+        if (
+            None not in arms and len(state["prior"]) == self.arms
+        ):  # a run that is given more steps keeps its prior
+            self._prior = frozen(columns([state["prior"]], arms)[0])
         self._dev.restore(state["dev"], arms)
         self._use.restore(state["use"], arms)
         self._alignment.restore(state["alignment"], arms)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from facetmt.bandit.exp3 import Exp3
-from facetmt.bandit.policy import temperature_probs
 from facetmt.bandit.reward import REWARDS, QuantileScaler, RewardRow
 from facetmt.bandit.scheduler import FacetScheduler
-from facetmt.bandit.schedules import POLICIES, REWARD, PolicyRow
+from facetmt.bandit.schedules import POLICIES, REWARD, Corpus, Draws, PolicyRow
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,15 @@ class ScheduleConfig:
     window: int = 5000  # latest raw rewards that the scaling looks at
     low: float = 0.2  # clipping quantiles of that window
     high: float = 0.8
+    # one facet per batch, or rows of several in every batch; left out: as the policy was made
+    batches: Literal["homogeneous", "mixed"] | None = None
+    kappa: float = (
+        8.0  # how little the shares of mixed batches vary around π, for policies that learn from them
+    )
+    max_epochs: float = 10.0  # auto, unimax: how often the planned training may repeat a facet
+    objective: dict[str, float] = field(
+        default_factory=dict
+    )  # weight of each facet that counts; empty: all alike
     probe_every: int = 1000  # steps between measurements of all facets, for policies that learn from them
     probe_updates: int = 1  # multidds: steps of Adam per measurement
     feedback_lag: Literal[0, 1] = 0  # 1: the next arm is drawn before this step's reward is known
@@ -43,6 +51,16 @@ class ScheduleConfig:
             value = getattr(self, key)
             if value is not None and (value == 0 or math.isnan(value)):
                 raise ValueError(f"{key} must be a number other than 0; write .inf for uniform sampling")
+        if not (self.kappa >= 0 and self.max_epochs > 0):
+            raise ValueError("kappa must be at least 0 and max_epochs more than 0")
+        if any(not (math.isfinite(weight) and weight >= 0) for weight in self.objective.values()) or (
+            self.objective and not any(self.objective.values())
+        ):
+            raise ValueError(
+                "objective gives each facet that counts a weight of at least 0, and one more than 0"
+            )
+        if self.batches is not None and self.row.draws == "whole":
+            raise ValueError(f"batches cannot be set for {self.policy}, which draws from the shuffled whole")
         for key in ("probe_every", "probe_updates"):
             if getattr(self, key) < 1:
                 raise ValueError(f"{key} is {getattr(self, key)}; give at least 1")
@@ -65,9 +83,16 @@ class ScheduleConfig:
         return REWARDS[self.reward] if self.row.signal == REWARD else None
 
     @property
-    def needs_sizes(self) -> bool:
-        """Whether the distribution it starts from depends on the facets' sizes."""
-        return self.row.tau(self) is not None
+    def draws(self) -> Draws:
+        """What a batch is made of."""
+        if self.batches is None or self.row.draws == "whole":
+            return self.row.draws
+        return "composition" if self.batches == "mixed" else "facet"
+
+    @property
+    def lag(self) -> int:
+        """Steps that a reward comes late; without one there is nothing to wait for."""
+        return self.feedback_lag if self.step_reward or self.draws != "composition" else 1
 
 
 def check_name(kind: str, name: str, known: Collection[str]) -> None:
@@ -78,18 +103,19 @@ def check_name(kind: str, name: str, known: Collection[str]) -> None:
         raise ValueError(f"{kind} is {name!r}, which does not exist; {hint}")
 
 
-def build_scheduler(
-    config: ScheduleConfig, facets: Sequence[str], sizes: Sequence[int], seed: int
-) -> FacetScheduler:
-    """The scheduler over these facets, or over one arm named after the policy that draws the whole."""
-    row = config.row
-    names = [config.policy] if row.draws == "whole" else facets
-    tau = row.tau(config)
-    start = None if tau is None else temperature_probs(sizes, tau)
+def build_scheduler(config: ScheduleConfig, corpus: Corpus, seed: int, rows: int = 1) -> FacetScheduler:
+    """The scheduler over the facets, or over one arm named after the policy that draws the whole.
+
+    `rows` are those of a batch, which compositions share out.
+    """
+    row, composed = config.row, config.draws == "composition"
+    learns = composed and row.signal == REWARD  # from how the shares vary
     return FacetScheduler(
-        names,
-        row.build(config, len(names), start),
+        [config.policy] if config.draws == "whole" else corpus.facets,
+        row.build(config, corpus),
         config.reward,
         seed=seed,
         scaler=row.scaler(config.window, config.low, config.high),
+        rows=rows if composed else None,
+        kappa=config.kappa if learns else math.inf,
     )

@@ -17,15 +17,17 @@ State = dict[str, Any]  # JSON-serialisable
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """The arm that was drawn, and the exact probability it was drawn with."""
+    """The arm that was drawn, and the exact probability it was drawn with; or a composition of many."""
 
-    arm: int
-    prob: float
+    arm: int  # of a composition: the facet with the most rows
+    prob: float  # of a composition: 1
+    rows: tuple[int, ...] | None = None  # of each facet in the batch, where it is a composition
+    shared: Credit = ()  # a composition's credit
 
     @property
     def credit(self) -> Credit:
         """x = 1[a]/π(a), fixed when the pull is drawn, so that late feedback stays unbiased."""
-        return ((self.arm, 1.0 / self.prob),)
+        return ((self.arm, 1.0 / self.prob),) if self.rows is None else self.shared
 
 
 class Policy(Protocol):

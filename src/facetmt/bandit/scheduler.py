@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from facetmt.bandit.composition import draw_composition, row_counts
 from facetmt.bandit.policy import Policy, Probs, Pull, State, draw
 from facetmt.bandit.reward import REWARDS, QuantileScaler, Reward
+
+COMPOSITION = "composition"  # what the log calls a batch of several facets
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,10 @@ class FacetScheduler:
         *,
         seed: int = 1,
         scaler: QuantileScaler | None = None,
+        rows: int | None = None,
+        kappa: float = math.inf,
     ) -> None:
+        """`rows` per batch make every pull a composition, which varies around π the less the larger `kappa` is."""
         if len(set(facets)) != len(facets):
             raise ValueError("facet names must differ from each other")
         if policy.arms != len(facets):
@@ -67,15 +73,25 @@ class FacetScheduler:
         self.policy = policy
         self.reward_name, self._reward = named_reward(reward)
         self.scaler = scaler if scaler is not None else QuantileScaler()
+        self._rows, self._kappa = rows, kappa
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._counts = [0] * len(facets)
         self._dropped = 0
 
     def pull(self) -> Pull:
-        """Draw the facet of the next batch; any number of pulls may await their feedback."""
-        pull = draw(self.policy.probs(), self._rng)
-        self._counts[pull.arm] += 1
-        return pull
+        """Draw the facet of the next batch, or its rows; any number of pulls may await their feedback."""
+        if self._rows is None:
+            pull = draw(self.policy.probs(), self._rng)
+            self._counts[pull.arm] += 1
+            return pull
+        drawn = draw_composition(self.policy.probs(), self._kappa, self._rng)
+        rows = row_counts(drawn.shares, self._rows, self._rng).tolist()
+        self._counts = [count + more for count, more in zip(self._counts, rows, strict=True)]
+        return Pull(rows.index(max(rows)), 1.0, tuple(rows), drawn.credit)
+
+    def name(self, pull: Pull) -> str:
+        """The facet that was drawn, as the log has it."""
+        return self.facets[pull.arm] if pull.rows is None else COMPOSITION
 
     def feedback(self, pull: Pull, *, before: float | None = None, after: float | None = None) -> Record:
         """Reward the pull with the losses before and after its step; `loss` needs no `after`."""
@@ -90,7 +106,7 @@ class FacetScheduler:
         else:
             scaled = math.nan
             self._dropped += 1
-        return Record(self.facets[pull.arm], pull.prob, first, second, raw, scaled, self.policy.probs())
+        return Record(self.name(pull), pull.prob, first, second, raw, scaled, self.policy.probs())
 
     def feedback_batch(self, rows: Iterable[tuple[Pull, float | None, float | None]]) -> list[Record]:
         """Feedback of several (pull, before, after), in order: each row is scaled by the window so far."""
@@ -114,7 +130,7 @@ class FacetScheduler:
         return self.policy.probs()
 
     def counts(self) -> dict[str, int]:
-        """Pulls of each facet so far."""
+        """Pulls of each facet so far, or its rows where pulls are compositions."""
         return dict(zip(self.facets, self._counts, strict=True))
 
     def health(self) -> Health:

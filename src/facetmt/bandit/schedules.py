@@ -3,46 +3,77 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from facetmt.bandit.auto import Auto
 from facetmt.bandit.exp3 import Exp3, Exp3S
 from facetmt.bandit.multidds import MultiDds
 from facetmt.bandit.odm import AsMeasured, Odm
-from facetmt.bandit.policy import Policy, Probs, Static
+from facetmt.bandit.policy import Policy, Probs, Static, temperature_probs
 from facetmt.bandit.reward import QuantileScaler
+from facetmt.bandit.unimax import Unimax, unimax_probs
 
 if TYPE_CHECKING:
     from facetmt.bandit.config import ScheduleConfig
 
 # What a batch is made of: one facet, the shuffled whole, or rows of several facets in shares of the pull.
 Draws = Literal["facet", "whole", "composition"]
+Sizes = Literal["", "pairs", "tokens"]
 NOTHING, REWARD = "nothing", "reward"  # signals; any other is a measurement of all facets, by its name
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a policy may know of the facets before the first step."""
+
+    facets: Sequence[str]
+    pairs: Sequence[float]  # training pairs of each
+    tokens: Sequence[float] = ()  # target tokens of each
+    planned: float = 0.0  # target tokens of the whole training
+    with_dev: Sequence[bool] = ()  # which of them have dev text
 
 
 @dataclass(frozen=True)
 class PolicyRow:
     """All that the rest of the program knows of a policy."""
 
-    build: Callable[
-        [ScheduleConfig, int, Probs | None], Policy
-    ]  # settings, arms, the distribution to start from
+    build: Callable[[ScheduleConfig, Corpus], Policy]
     label: Callable[[ScheduleConfig], str]  # in tables
     group: str = "Bandit"  # of tables, as in the paper's
     signal: str = REWARD  # what it learns from
     reward: str = "dev-pgnorm"  # where the recipe names none
     other_rewards: bool = True  # False: other rewards than that teach it nothing worth knowing
     scaler: type[QuantileScaler] = QuantileScaler
-    draws: Draws = "facet"
-    tau: Callable[[ScheduleConfig], float | None] = lambda config: (
-        config.prior_tau
-    )  # of its start; None: uniform
+    draws: Draws = "facet"  # where the recipe leaves it open
+    needs: Callable[[ScheduleConfig], Sizes] = lambda config: ""  # what it must know of the corpus
     exploration: Callable[[ScheduleConfig], float] = lambda config: 0.0  # share that is always spread evenly
 
 
 def _rewarded(config: ScheduleConfig) -> str:
     return f"{config.policy} {config.reward}"
+
+
+def _named(config: ScheduleConfig) -> str:
+    return config.policy
+
+
+def _prior(config: ScheduleConfig, corpus: Corpus) -> Probs | None:
+    """The distribution that a bandit starts from; None: uniform."""
+    return None if config.prior_tau is None else temperature_probs(corpus.pairs, config.prior_tau)
+
+
+def _prior_needs(config: ScheduleConfig) -> Sizes:
+    return "" if config.prior_tau is None else "pairs"
+
+
+def _exp3(kind: type[Exp3]) -> PolicyRow:
+    def build(config: ScheduleConfig, corpus: Corpus) -> Policy:
+        rates = {"learning_rate": config.learning_rate, "exploration": config.exploration}
+        return kind(len(corpus.facets), **rates, prior=_prior(config, corpus))
+
+    return PolicyRow(build, _rewarded, needs=_prior_needs, exploration=lambda config: config.exploration)
 
 
 def _temperature(config: ScheduleConfig) -> str:
@@ -51,42 +82,51 @@ def _temperature(config: ScheduleConfig) -> str:
     return f"{word} (τ={'∞' if math.isinf(config.tau) else f'{config.tau:g}'})"
 
 
-def _exp3(kind: type[Exp3]) -> PolicyRow:
-    def build(config: ScheduleConfig, arms: int, start: Probs | None) -> Policy:
-        return kind(arms, learning_rate=config.learning_rate, exploration=config.exploration, prior=start)
-
-    return PolicyRow(build, _rewarded, exploration=lambda config: config.exploration)
-
-
-def _static(config: ScheduleConfig, arms: int, start: Probs | None) -> Policy:
-    return Static([1.0 / arms] * arms if start is None else start)
+def _multidds(config: ScheduleConfig, corpus: Corpus) -> Policy:
+    prior = temperature_probs(corpus.pairs, config.prior_tau or 1.0)  # its authors start from proportional
+    arms = len(corpus.facets)
+    return MultiDds(arms, learning_rate=config.learning_rate, updates=config.probe_updates, prior=prior)
 
 
-def _multidds(config: ScheduleConfig, arms: int, start: Probs | None) -> Policy:
-    return MultiDds(arms, learning_rate=config.learning_rate, updates=config.probe_updates, prior=start)
+def _unimax(config: ScheduleConfig, corpus: Corpus) -> Policy:
+    return Unimax(unimax_probs(corpus.tokens, corpus.planned, config.max_epochs))
+
+
+def _auto(config: ScheduleConfig, corpus: Corpus) -> Policy:
+    """What counts needs dev text to be seen; a facet without it can only help others."""
+    weights = [
+        config.objective.get(name, 0.0 if config.objective else 1.0) if dev else 0.0
+        for name, dev in zip(corpus.facets, corpus.with_dev, strict=True)
+    ]
+    return Auto(corpus.facets, unimax_probs(corpus.tokens, corpus.planned, config.max_epochs), weights)
 
 
 POLICIES: dict[str, PolicyRow] = {
+    "auto": PolicyRow(
+        _auto, _named, "Auto", signal="evidence", draws="composition", needs=lambda config: "tokens"
+    ),
     # the paper's baseline has a single arm: the shuffled concatenation of all facets
     "mixed": PolicyRow(
-        _static, lambda config: "mixed batches", "Base", NOTHING, draws="whole", tau=lambda config: None
+        lambda config, corpus: Static([1.0]), lambda config: "mixed batches", "Base", NOTHING, draws="whole"
     ),
-    "static": PolicyRow(_static, _temperature, "Static", NOTHING, tau=lambda config: config.tau),
+    "static": PolicyRow(
+        lambda config, corpus: Static(temperature_probs(corpus.pairs, config.tau)),
+        _temperature,
+        "Static",
+        NOTHING,
+        needs=lambda config: "pairs",
+    ),
+    "unimax": PolicyRow(
+        _unimax, _named, "Static", NOTHING, draws="composition", needs=lambda config: "tokens"
+    ),
     "exp3": _exp3(Exp3),
     "exp3s": _exp3(Exp3S),
     "odm": PolicyRow(
-        lambda config, arms, start: Odm(arms),
+        lambda config, corpus: Odm(len(corpus.facets)),
         _rewarded,
         reward="loss",
         other_rewards=False,
         scaler=AsMeasured,
-        tau=lambda config: None,
     ),
-    "multidds": PolicyRow(
-        _multidds,
-        lambda config: "multidds",
-        "MultiDDS",
-        signal="alignment",
-        tau=lambda config: config.prior_tau or 1.0,  # it starts from the corpus's own proportions
-    ),
+    "multidds": PolicyRow(_multidds, _named, "MultiDDS", signal="alignment", needs=lambda config: "pairs"),
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from facetmt.bandit.policy import Probs
+from facetmt.bandit.policy import Probs, State, Static, check_kind, checked_probs, frozen
 
 
 def unimax_probs(tokens: Sequence[float] | npt.NDArray[Any], budget: float, cap: float = 10.0) -> Probs:
@@ -29,3 +29,19 @@ def unimax_probs(tokens: Sequence[float] | npt.NDArray[Any], budget: float, cap:
         left -= given[facet]
     shares: Probs = given / given.sum()
     return shares
+
+
+class Unimax(Static):
+    """Fixed shares that depend on the planned length: a run that is given more steps keeps those it began with."""
+
+    kind = "unimax"
+
+    def state(self) -> State:
+        return {"kind": self.kind, "probs": self._probs.tolist()}
+
+    def restore(self, state: Mapping[str, Any], arms: Sequence[int | None]) -> None:
+        check_kind(state, self.kind)
+        if None not in arms and len(state["probs"]) == len(
+            arms
+        ):  # with other facets the shares are planned anew
+            self._probs = frozen(checked_probs([state["probs"][arm] for arm in arms if arm is not None]))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from facetmt.bandit.config import build_scheduler
+from facetmt.bandit.schedules import Corpus
 from facetmt.recipe import Recipe, load_recipe
 from facetmt.runlog import RECIPE, Pulls, Run
 
@@ -113,7 +114,7 @@ def unique_names(runs: Sequence[Run]) -> list[str]:
 def digest(run: Run, points: int = POINTS) -> Digest:
     """Read a run's logs once and keep what a page needs; the pulls are let go."""
     recipe = load_recipe(run.directory / RECIPE)
-    mixed = recipe.schedule.row.draws == "whole"
+    mixed = recipe.schedule.draws == "whole"
     metrics, validation = tuple(run.few_metrics(POINTS)), tuple(run.validation)
     facets = data_facets(run, mixed, validation)
     sizes = known_sizes(run, facets)
@@ -143,10 +144,11 @@ def digest(run: Run, points: int = POINTS) -> Digest:
 def first_probs(recipe: Recipe, arms: Sequence[str], sizes: Floats | None) -> Floats | None:
     """π before the first step; None where it depends on sizes that nobody wrote down."""
     schedule = recipe.schedule
-    if not arms or (sizes is None and schedule.needs_sizes):
+    needs = schedule.row.needs(schedule)
+    if not arms or needs == "tokens" or (sizes is None and needs):
         return None
-    counts = [1] * len(arms) if sizes is None else [int(size) for size in sizes]
-    return build_scheduler(schedule, arms, counts, seed=0).probs()
+    counts = [1.0] * len(arms) if sizes is None else sizes.tolist()
+    return build_scheduler(schedule, Corpus(arms, counts), seed=0).probs()
 
 
 def from_the_start(steps: Ints, probs: Floats, first: Floats | None) -> tuple[Ints, Floats]:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from facetmt.bandit import REWARDS, FacetScheduler, Policy, Pull, QuantileScaler
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
-from facetmt.bandit.schedules import NOTHING, REWARD
+from facetmt.bandit.schedules import NOTHING, REWARD, Corpus
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.runlog import RECIPE, Pulls, Run
@@ -97,7 +97,7 @@ def changed(old: ScheduleConfig, settings: Mapping[str, Any]) -> ScheduleConfig:
         new = replace(old, **given)
     except (TypeError, ValueError) as error:
         raise UserError(f"the replay cannot use these settings: {error}") from error
-    if new.row.draws != "facet" or new.row.signal not in (NOTHING, REWARD):
+    if new.draws != "facet" or new.row.signal not in (NOTHING, REWARD):
         raise UserError(
             f"{new.policy} does not learn from draws of facets, so it cannot be replayed; choose another policy"
         )
@@ -106,7 +106,7 @@ def changed(old: ScheduleConfig, settings: Mapping[str, Any]) -> ScheduleConfig:
 
 def raw_rewards(run: Run, old: ScheduleConfig, new: ScheduleConfig, pulls: Pulls) -> Floats:
     """The other reward from the logged losses, where they are those that it needs."""
-    if old.row.draws != "facet" or not pulls.step.size:
+    if old.draws != "facet" or not pulls.step.size:
         raise UserError(f"{run.directory} logged no draws of facets, so there is nothing to replay")
     logged = (
         "train" if old.step_reward is None else old.step_reward.batch
@@ -137,10 +137,10 @@ def new_scheduler(run: Run, schedule: ScheduleConfig) -> FacetScheduler:
     """The scheduler that training would have had."""
     sizes = [int(run.facet_table.get(name, {}).get("train", 0)) for name in run.facets]
     if not all(sizes):
-        if schedule.needs_sizes:
+        if schedule.row.needs(schedule):
             raise UserError(f"{run.directory} does not know the facets' sizes (facets.json), which tau needs")
         sizes = [1] * len(run.facets)
-    return build_scheduler(schedule, run.facets, sizes, seed=0)
+    return build_scheduler(schedule, Corpus(run.facets, sizes), seed=0)
 
 
 @dataclass(frozen=True)

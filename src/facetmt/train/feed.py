@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from facetmt.bandit import Pull
 from facetmt.data.batch import Batch
-from facetmt.data.sampler import Sampler
+from facetmt.data.sampler import RowSampler, Sampler
 from facetmt.data.stream import Cursor
 
 Place = Callable[[Batch], Any]  # host batch -> device arrays
@@ -40,11 +41,11 @@ class Feed:
         for stream in range(len(self._sampler.names)):
             self._order(stream)
 
-    def take(self, stream: int) -> tuple[Any, Filled]:
-        """The stream's next batch on the device, and how full this process's rows of it are."""
-        batch, filled, cursor = self._ahead.pop(stream).result()
-        self._sampler.commit(cursor, stream)
-        self._order(stream)
+    def take(self, pull: Pull) -> tuple[Any, Filled]:
+        """The next batch of the arm on the device, and how full this process's rows of it are."""
+        batch, filled, cursor = self._ahead.pop(pull.arm).result()
+        self._sampler.commit(cursor, pull.arm)
+        self._order(pull.arm)
         return batch, filled
 
     def close(self) -> None:
@@ -59,9 +60,41 @@ class Feed:
         for _ in range(self._accumulate):
             batch, cursor = self._sampler.draw(cursor, stream)
             parts.append(batch)
-        tokens = sum(int((b.source_segment > 0).sum() + (b.target_segment > 0).sum()) for b in parts)
-        whole = parts[0] if self._accumulate == 1 else Batch(*map(np.stack, zip(*parts, strict=True)))
-        return self._place(whole), Filled(tokens, whole.source.size + whole.target.size), cursor
+        return *placed(parts, self._place), cursor
+
+
+def placed(parts: Sequence[Batch], place: Place) -> tuple[Any, Filled]:
+    """The micro-batches of a step as one on the device, and how full they are."""
+    tokens = sum(int((b.source_segment > 0).sum() + (b.target_segment > 0).sum()) for b in parts)
+    whole = parts[0] if len(parts) == 1 else Batch(*map(np.stack, zip(*parts, strict=True)))
+    return place(whole), Filled(tokens, whole.source.size + whole.target.size)
+
+
+class RowFeed:
+    """Rows of several facets, drawn when their numbers are known: while the device is at the step before."""
+
+    def __init__(self, sampler: RowSampler, place: Place) -> None:
+        self._sampler, self._place = sampler, place
+
+    def start(self) -> None:
+        """Nothing can be drawn ahead."""
+
+    def take(self, pull: Pull) -> tuple[Any, Filled]:
+        """The batch of these rows on the device."""
+        if pull.rows is None:
+            raise ValueError("this feed draws compositions")
+        parts, cursors = self._sampler.draw_rows(pull.rows)
+        for stream, cursor in enumerate(cursors):
+            self._sampler.commit(cursor, stream)
+        return placed(parts, self._place)
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+def make_feed(sampler: Sampler, place: Place, accumulate: int) -> Feed | RowFeed:
+    """The pipeline of a sampler; compositions come with the rows of all micro-batches."""
+    return RowFeed(sampler, place) if isinstance(sampler, RowSampler) else Feed(sampler, place, accumulate)
 
 
 class HeldBatch:

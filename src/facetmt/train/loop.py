@@ -9,7 +9,7 @@ from facetmt.errors import UserError
 from facetmt.runlog import CHECKPOINTS
 from facetmt.train import checkpoint
 from facetmt.train.display import Watcher
-from facetmt.train.feed import Feed
+from facetmt.train.feed import make_feed
 from facetmt.train.interrupt import Interrupt, Interrupted
 from facetmt.train.measure import MeasuredStep, RewardCost
 from facetmt.train.processes import Agreement, on_first_process
@@ -38,7 +38,7 @@ class Loop:
             shardings=(placement.shardings(session.state), placement.everywhere),
         )
         self._step = MeasuredStep(step)
-        self._feed = Feed(session.sampler, session.share.put, recipe.optimiser.accumulate)
+        self._feed = make_feed(session.sampler, session.share.put, recipe.optimiser.accumulate)
         self._reward_cost = RewardCost(session)
         self._validator = Validator(session)
         self._clock = Clock(self.tally)
@@ -83,10 +83,10 @@ class Loop:
         """One step of Algorithm 1; with lag 1 the reward of the step before is read while this one runs."""
         session, tally = self.session, self.tally
         with self._clock.spend("probe"):
-            self._signal.before_step(tally.step, session.state.params)
+            self._tell(self._signal.before_step(tally.step, session.state))
         pull = session.scheduler.pull()
         with self._clock.spend("train"), self._clock.spend("input"):
-            batch, filled = self._feed.take(pull.arm)
+            batch, filled = self._feed.take(pull)
             dev, fresh = self._signal.dev(tally.step)
         with self._clock.spend("compile"):
             self._step.compile(session.state, batch, dev, fresh)
@@ -97,7 +97,7 @@ class Loop:
             self._window.add_batch(filled.tokens, filled.room)
             self._reward_cost.show(batch, dev)
             tally.pending.append(Pending(tally.step, pull, values))
-            self._settle(session.recipe.schedule.feedback_lag)
+            self._settle(session.recipe.schedule.lag)
 
     def _settle(self, lag: int) -> None:
         """Wait for the figures of all but the last `lag` steps, teach the scheduler, log the pulls."""
@@ -105,10 +105,10 @@ class Loop:
         while len(self.tally.pending) > lag:
             waiting = self.tally.pending.pop(0)
             step, pull, metrics = waiting.step, waiting.pull, waiting.metrics()
-            facet = scheduler.facets[pull.arm]
+            facet = scheduler.name(pull)
             row = (pull.prob, *self._signal.settle(pull, metrics))
             log.pull(step, facet, row)
-            self._agreement.record(step, pull.arm, *row)
+            self._agreement.record(step, pull.arm, *row, *(pull.rows or ()))
             self._window.add_metrics(metrics)
             if metrics.skipped_in_row >= self._config.max_skipped:
                 raise UserError(
@@ -116,6 +116,13 @@ class Loop:
                     f"on facet {facet}; lower optimiser.learning_rate or optimiser.clip, or look at that facet's "
                     "text, then --resume from the last checkpoint"
                 )
+
+    def _tell(self, news: Sequence[str]) -> None:
+        """Sentences for the screen at once, and for the log at its next point."""
+        self.tally.news += news
+        for watcher in self._watchers:
+            for sentence in news:
+                watcher.say(sentence)
 
     def _log(self) -> None:
         tally, session = self.tally, self.session
@@ -129,7 +136,9 @@ class Loop:
             "time": {name: round(spent, 3) for name, spent in tally.spent.items()},
             "epochs": {name: round(value, 4) for name, value in session.sampler.epochs().items()},
             "health": asdict(health),
+            **({"news": tally.news} if tally.news else {}),
         }
+        tally.news = []
         self._window = Window(tally)
         session.log.metrics(row)
         session.log.probs(tally.step, session.scheduler.probs())

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from facetmt.bandit import FacetScheduler
 from facetmt.bandit.config import build_scheduler
-from facetmt.bandit.schedules import Draws
+from facetmt.bandit.schedules import Corpus, Draws
 from facetmt.data.prepare import Prepared
-from facetmt.data.sampler import FacetSampler, MixedSampler, Sampler
+from facetmt.data.sampler import FacetSampler, MixedSampler, RowSampler, Sampler
 from facetmt.data.vocab import Vocabulary
 from facetmt.errors import UserError
 from facetmt.files import write_whole
@@ -24,10 +24,12 @@ from facetmt.train.state import TrainState, create_state
 from facetmt.train.tally import Tally
 
 VOCABULARY = "vocabulary"  # the run's own copy of what translating needs
-SAMPLERS: dict[Draws, type[FacetSampler] | type[MixedSampler]] = {
+SAMPLERS: dict[Draws, type[FacetSampler] | type[MixedSampler] | type[RowSampler]] = {
     "facet": FacetSampler,
     "whole": MixedSampler,
+    "composition": RowSampler,
 }
+FILLED = 0.93  # of a batch's room, about; for the length of the training in tokens
 
 
 @dataclass
@@ -137,9 +139,9 @@ def new_session(recipe: Recipe, directory: Path, prepared: Prepared, *, fresh: b
     placement = Placement(split=recipe.train.split_state)
     share = placement.training_share(recipe.batch.rows)
     stores = prepared.stores("train")
-    sampler = SAMPLERS[recipe.schedule.row.draws](stores, recipe.batch, recipe.seed, share.rows)
-    names = [facet.name for facet in prepared.facets]
-    scheduler = build_scheduler(recipe.schedule, names, [len(store) for store in stores], recipe.seed)
+    sampler = SAMPLERS[recipe.schedule.draws](stores, recipe.batch, recipe.seed, share.rows)
+    rows = recipe.batch.rows * recipe.optimiser.accumulate
+    scheduler = build_scheduler(recipe.schedule, corpus(recipe, prepared), recipe.seed, rows)
     log = RunLog(directory, scheduler.facets, fresh=fresh) if is_first_process() else SilentLog()
     return Session(
         recipe=recipe,
@@ -149,13 +151,40 @@ def new_session(recipe: Recipe, directory: Path, prepared: Prepared, *, fresh: b
         state=placement.state(create_state(model.params)),
         scheduler=scheduler,
         sampler=sampler,
-        signal=make_signal(Opened(recipe, prepared, scheduler, model.graph, placement)),
+        signal=make_signal(Opened(recipe, prepared, scheduler, sampler, model.graph, placement)),
         log=log,
         tally=Tally(),
         placement=placement,
         share=share,
         notes=[f"{transformer.count_parameters(model.params):,} parameters", *schedule_notes(recipe)],
     )
+
+
+def corpus(recipe: Recipe, prepared: Prepared) -> Corpus:
+    """What the policy may know of the facets."""
+    headers = [store.header for store in prepared.stores("train")]
+    names = [facet.name for facet in prepared.facets]
+    if unknown := sorted(set(recipe.schedule.objective) - set(names)):
+        raise UserError(
+            f"schedule.objective names {', '.join(unknown)}, which is no facet of the corpus; "
+            f"choose among {', '.join(names)}"
+        )
+    with_dev = [len(store) > 0 for store in prepared.stores("dev")]
+    if blind := [
+        name
+        for name, dev in zip(names, with_dev, strict=True)
+        if recipe.schedule.objective.get(name) and not dev
+    ]:
+        raise UserError(
+            f"schedule.objective counts {', '.join(blind)}, which has no dev text to see progress by; add some"
+        )
+    tokens = [header.target_tokens for header in headers]
+    pairs = [header.pairs for header in headers]
+    batch = FILLED * recipe.batch.rows * recipe.batch.width[1]
+    if recipe.batch.sentences is not None:
+        batch = min(batch, recipe.batch.sentences * sum(tokens) / sum(pairs))
+    planned = batch * recipe.optimiser.accumulate * recipe.train.steps
+    return Corpus(names, pairs, tokens, planned, with_dev)
 
 
 def vocabulary_sizes(vocabulary: Vocabulary) -> tuple[int, int | None]:

@@ -7,16 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from facetmt.bandit import FacetScheduler, Pull
+from facetmt.bandit.auto import Auto
 from facetmt.bandit.reward import RewardRow
 from facetmt.bandit.schedules import NOTHING, REWARD
 from facetmt.data.batch import BatchConfig
 from facetmt.data.prepare import Prepared
-from facetmt.data.sampler import DevSampler
+from facetmt.data.sampler import DevSampler, Sampler
 from facetmt.model.transformer import Graph, Params
 from facetmt.recipe import Recipe
 from facetmt.train.alignment import Alignment
+from facetmt.train.evidence import Evidence
 from facetmt.train.feed import HeldBatch
 from facetmt.train.place import Placement
+from facetmt.train.state import TrainState
 from facetmt.train.step import Metrics
 
 
@@ -26,6 +29,7 @@ class Opened(NamedTuple):
     recipe: Recipe
     prepared: Prepared
     scheduler: FacetScheduler
+    sampler: Sampler
     graph: Graph
     placement: Placement
 
@@ -46,8 +50,8 @@ class Signal(Protocol):
     def reward(self) -> RewardRow | None:
         """Whose passes the step makes; None: no pass but the training's own."""
 
-    def before_step(self, step: int, params: Params) -> None:
-        """Called before the pull of each step."""
+    def before_step(self, step: int, state: TrainState) -> Sequence[str]:
+        """Called before the pull of each step; what the user should hear of it."""
 
     def dev(self, step: int) -> tuple[Any, bool]:
         """The dev batch that the step looks at, on the device, and whether it is a new one."""
@@ -70,8 +74,9 @@ class Nothing:
     def __init__(self, opened: Opened) -> None:
         self._scheduler = opened.scheduler
 
-    def before_step(self, step: int, params: Params) -> None:
+    def before_step(self, step: int, state: TrainState) -> Sequence[str]:
         """Nothing to measure."""
+        return ()
 
     def dev(self, step: int) -> tuple[Any, bool]:
         return None, False
@@ -138,9 +143,10 @@ class Measured(Nothing):
         super().__init__(opened)
         self._measurement, self._every = measurement, opened.recipe.schedule.probe_every
 
-    def before_step(self, step: int, params: Params) -> None:
+    def before_step(self, step: int, state: TrainState) -> Sequence[str]:
         if step % self._every == 0:
-            self._scheduler.measured(self._measurement(params))
+            self._scheduler.measured(self._measurement(state.params))
+        return ()
 
     def state(self) -> dict[str, Any] | None:
         return self._measurement.state()
@@ -156,11 +162,34 @@ def alignment(opened: Opened) -> Signal:
     return Measured(opened, found)
 
 
+class Watched(Nothing):
+    """`auto`: the facets are measured in log time, and the policy says what it makes of it."""
+
+    def __init__(self, opened: Opened) -> None:
+        super().__init__(opened)
+        policy = opened.scheduler.policy
+        if not isinstance(policy, Auto):
+            raise TypeError(f"{type(policy).__name__} cannot be told of this evidence")
+        self._evidence = Evidence(
+            opened.recipe, opened.prepared, opened.graph, opened.placement, policy, opened.sampler.epochs
+        )
+
+    def before_step(self, step: int, state: TrainState) -> Sequence[str]:
+        return self._evidence(step, state)
+
+    def state(self) -> dict[str, Any] | None:
+        return self._evidence.state()
+
+    def restore(self, state: Mapping[str, Any] | None) -> None:
+        self._evidence.restore(state)
+
+
 # By the name that a row of the table of schedules gives.
 SIGNALS: dict[str, Callable[[Opened], Signal]] = {
     NOTHING: Nothing,
     REWARD: StepReward,
     "alignment": alignment,
+    "evidence": Watched,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -41,6 +41,7 @@ class Tally:
     seconds: float = 0.0  # wall-clock of all sessions of the run
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS_OF_WORK, 0.0))
     pending: list[Pending] = field(default_factory=list)  # the oldest first
+    news: list[str] = field(default_factory=list)  # sentences since the last log point
 
     def rank(self, score: float, keep: int) -> bool:
         """Take a validation's score; True if it is the best so far (the earlier of equals stays best)."""
@@ -57,6 +58,8 @@ class Tally:
                 one.pull.arm,
                 one.pull.prob,
                 {**one.metrics()._asdict(), "dev_loss": [], "dev_tokens": []},
+                one.pull.rows,
+                one.pull.shared,
             ]
             for one in self.pending
         ]
@@ -65,18 +68,29 @@ class Tally:
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Tally:
         """As saved; a missing count must not silently restart at 0."""
-        if differ := sorted({one.name for one in fields(cls)} ^ set(state)):
+        if differ := sorted({one.name for one in fields(cls)} - {"news"} ^ set(state) - {"news"}):
             raise UserError(
                 f"the checkpoint's counts are not those of this version ({', '.join(differ)}); resume with the "
                 "version that saved it, or start a new run"
             )
-        pending = [
-            Pending(int(step), Pull(int(arm), float(prob)), Metrics(**metrics))
-            for step, arm, prob, metrics in state["pending"]
-        ]
+        pending = [pending_of(*row) for row in state["pending"]]
         best = [(float(score), int(step)) for score, step in state["best"]]
         spent = {**dict.fromkeys(KINDS_OF_WORK, 0.0), **state["spent"]}  # 0.1.0 counted compiling as training
         return cls(**{**state, "pending": pending, "best": best, "spent": spent})
+
+
+def pending_of(
+    step: int,
+    arm: int,
+    prob: float,
+    metrics: Mapping[str, Any],
+    rows: Sequence[int] | None = None,
+    shared: Sequence[tuple[int, float]] = (),
+) -> Pending:
+    """As `Tally.state` wrote it; version 0.1.0 had no compositions."""
+    credit = tuple((int(facet), float(x)) for facet, x in shared)
+    pull = Pull(int(arm), float(prob), None if rows is None else tuple(rows), credit)
+    return Pending(int(step), pull, Metrics(**metrics))
 
 
 class Clock:

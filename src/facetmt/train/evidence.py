@@ -1,0 +1,203 @@
+"""What `auto` learns from, measured ever more rarely: dev losses, source use and alignment of every facet.
+
+Source use: by how much log p(y|x) per token falls when the pairs of a row swap their sources.
+Alignment:  r_i = ⟨P·∇dev, ∇train_i⟩ with Adam's P = 1/√v, by a small step along −P·∇dev.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax import Array
+from numpy.typing import NDArray
+
+from facetmt.bandit.auto import Auto, next_measurement
+from facetmt.bandit.composition import row_counts
+from facetmt.data.batch import Batch, BatchConfig
+from facetmt.data.prepare import Prepared
+from facetmt.data.sampler import RowSampler, Sampler
+from facetmt.data.stream import dev_batches
+from facetmt.model.transformer import Graph, Params
+from facetmt.recipe import Recipe
+from facetmt.train.config import OptimiserConfig
+from facetmt.train.loss import facet_loss, loss_sum, mean, score, token_count
+from facetmt.train.place import Placement
+from facetmt.train.state import TrainState, learning_rate
+
+FIRST, GROWTH = (
+    50,
+    1.05,
+)  # steps to the first measurement; each next one is at least 5 % of the training later
+ROWS, MOST_ROWS = (
+    32,
+    4,
+)  # of double length: of all facets together in a measurement, and of one; at least one each
+DEV_PAIRS = 32  # of each facet, the same ones each time
+DEV_ROWS = 64  # of the gradient that alignment looks along
+
+Floats = NDArray[np.float64]
+
+
+class Evidence:
+    """Measures the facets of a run and tells its policy; what it knows is in the policy and the streams."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        prepared: Prepared,
+        graph: Graph,
+        placement: Placement,
+        policy: Auto,
+        epochs: Callable[[], Mapping[str, float]],
+    ) -> None:
+        self._policy, self._epochs = policy, epochs
+        self._next = next_measurement(0)
+        source, target = recipe.batch.width
+        facets = len(prepared.facets)
+        each = min(MOST_ROWS, max(1, ROWS // facets))
+        shape = BatchConfig(rows=each * facets, length=2 * source, target_length=2 * target)
+        share = placement.share(shape.rows)
+        self._put, self._counts = share.put, [each] * facets
+        train = prepared.stores("train")
+        self._train = RowSampler(train, shape, recipe.seed, share.rows, purpose="evidence")
+        chosen = [indices[:DEV_PAIRS] for indices in prepared.dev_chosen]
+        self._dev = [share.put(one) for one in dev_batches(prepared.stores("dev"), chosen, shape, share.rows)]
+        self._facets = [facet.name for facet in prepared.facets]
+        everywhere = placement.everywhere
+        self._losses = jax.jit(
+            lambda params, batch: jnp.stack(facet_loss(graph, params, batch, facets)),
+            out_shardings=everywhere,
+        )
+        self._measure = jax.jit(make_measure(graph, facets), out_shardings=everywhere)
+        self._objective = (
+            Objective(recipe, prepared, graph, placement, policy.counts) if policy.aligns else None
+        )
+
+    def __call__(self, step: int, state: TrainState) -> list[str]:
+        """Measure if it is time; a sentence on every notable change of shares."""
+        if step < self._next:
+            return []
+        self._next = next_measurement(step)
+        policy, news = self._policy, []
+        loss, tokens = np.sum([np.asarray(self._losses(state.params, one)) for one in self._dev], axis=0)
+        news += policy.observe_dev(step, np.where(tokens > 0, loss / np.maximum(tokens, 1), np.nan))
+        (batch,), cursors = self._train.draw_rows(self._counts)
+        commit(self._train, cursors)
+        moved = state.params if self._objective is None else self._objective.step(step, state)
+        use, alignment = np.asarray(self._measure(state.params, moved, self._put(batch)), np.float64)
+        news += policy.observe_use(step, *ratio(use))
+        if self._objective is not None:
+            news += policy.observe_alignment(step, *ratio(alignment))
+        epochs = self._epochs()
+        return [*news, *policy.observe_epochs(step, np.array([epochs[name] for name in self._facets]))]
+
+    def state(self) -> dict[str, Any]:
+        """Where the streams stand, and when the next measurement is due."""
+        objective = None if self._objective is None else self._objective.sampler.state()
+        return {"next": self._next, "train": self._train.state(), "objective": objective}
+
+    def restore(self, state: Mapping[str, Any] | None) -> None:
+        if state is None:
+            raise KeyError("the measurements of the policy")
+        self._next = int(state["next"])
+        self._train.restore(state["train"])
+        if self._objective is not None:
+            self._objective.sampler.restore(state["objective"])
+
+
+def commit(sampler: Sampler, cursors: Sequence[Any]) -> None:
+    """Count what was drawn as consumed."""
+    for stream, cursor in enumerate(cursors):
+        sampler.commit(cursor, stream)
+
+
+class Objective:
+    """The direction in which the dev loss of what counts falls fastest, as Adam would take it."""
+
+    def __init__(
+        self, recipe: Recipe, prepared: Prepared, graph: Graph, placement: Placement, counts: Floats
+    ) -> None:
+        stores = prepared.stores("dev")
+        counting = [
+            facet for facet, weight in enumerate(counts.tolist()) if weight > 0 and len(stores[facet])
+        ]
+        self._shares = counts[counting] / counts[counting].sum()
+        shape = BatchConfig(
+            rows=DEV_ROWS, length=recipe.batch.length, target_length=recipe.batch.target_length
+        )
+        share = placement.share(DEV_ROWS)
+        self._put, self._seed, self._optimiser = share.put, recipe.seed, recipe.optimiser
+        self.sampler = RowSampler(
+            [stores[facet] for facet in counting], shape, recipe.seed, share.rows, purpose="objective"
+        )
+        self._stepped = jax.jit(make_stepped(graph, recipe.optimiser))
+
+    def step(self, step: int, state: TrainState) -> Params:
+        """The parameters after a step of the largest learning rate along −P·∇dev, on rows that are new."""
+        rng = np.random.default_rng([self._seed, step])
+        (batch,), cursors = self.sampler.draw_rows(row_counts(self._shares, DEV_ROWS, rng).tolist())
+        commit(self.sampler, cursors)
+        params: Params = self._stepped(state, self._put(batch))
+        return params
+
+
+def make_stepped(graph: Graph, optimiser: OptimiserConfig) -> Callable[[TrainState, Batch], Params]:
+    def stepped(state: TrainState, batch: Batch) -> Params:
+        present = (batch.target_segment > 0).astype(jnp.float32)
+
+        def loss(at: Params) -> Array:
+            model = nnx.merge(graph, at)
+            total = loss_sum(model.hidden(batch, None), model.matrix(), batch.label, present, 0.0)
+            return mean(total, token_count(batch))
+
+        updates = jnp.maximum(state.step - state.skipped, 1).astype(jnp.float32)
+        unbias = 1.0 / (1.0 - optimiser.beta2**updates)
+        rate = learning_rate(optimiser, jnp.asarray(max(optimiser.warmup, 1)))
+        params: Params = jax.tree.map(
+            lambda param, g, v: param - rate * g / (jnp.sqrt(v * unbias) + optimiser.eps + 1e-12),
+            state.params,
+            jax.grad(loss)(state.params),
+            state.variance,
+        )
+        return params
+
+    return stepped
+
+
+def make_measure(graph: Graph, facets: int) -> Callable[[Params, Params, Batch], Array]:
+    """Source use and alignment: [2, 5, F] sums over pairs, for `ratio`."""
+
+    def measure(params: Params, moved: Params, batch: Batch) -> Array:
+        facet = jnp.max(batch.facet, axis=1)  # a row is of one facet, and padding says 0
+        pairs = jnp.max(batch.source_segment, axis=1, keepdims=True)
+        swapped = jnp.where(batch.source_segment > 0, batch.source_segment % jnp.maximum(pairs, 1) + 1, 0)
+        plain, length = score(graph, params, batch)  # [R, N] each
+        other, _ = score(graph, params, batch._replace(source_segment=swapped))  # type: ignore[arg-type]
+        ahead, _ = score(graph, moved, batch)
+        several = pairs > 1  # alone in its row, a pair has no other source
+        return jnp.stack([
+            pair_sums((plain - other) * several, length * several, facet, facets),
+            pair_sums(ahead - plain, length, facet, facets),
+        ])  # fmt: skip
+
+    return measure
+
+
+def pair_sums(value: Array, length: Array, facet: Array, facets: int) -> Array:
+    """Σd, Σn, Σd², Σd·n, Σn² over the pairs of each facet: [R, N] values d and lengths n -> [5, F]."""
+    planes = jnp.stack([value, length, value * value, value * length, length * length])
+    return jax.ops.segment_sum(planes.sum(axis=2).T, facet, facets).T
+
+
+def ratio(sums: Floats) -> tuple[Floats, Floats]:
+    """Σd/Σn of each facet and its standard error, √Σ(d − ρ·n)²/Σn; NaN without pairs."""
+    value, length, squares, products, lengths = sums
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = value / length
+        left = np.maximum(squares - 2 * found * products + found * found * lengths, 0.0)
+        return found, np.sqrt(left) / length
