@@ -10,7 +10,8 @@ from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.model import language_model
 from facetmt.model.config import ModelConfig
-from facetmt.select.translationese import LabelConfig, agreement, label_file, load_labeller, train_models
+from facetmt.select.language_models import LabelConfig, load_models, train_models
+from facetmt.select.translationese import Labeller, agreement, label_file
 
 TINY = ModelConfig(preset="tiny", width=64, mlp=128, heads=2, decoder_layers=1)
 
@@ -38,7 +39,7 @@ def test_two_language_models_tell_natural_from_translated_text(styles, models):
     text, gold, out = styles / "both.de", styles / "gold", styles / "both.facet"
     text.write_text("\n".join([*sides[0], "", *sides[1]]) + "\n", encoding="utf-8")
     gold.write_text("natural\n" * (len(sides[0]) + 1) + "translationese\n" * len(sides[1]), encoding="utf-8")
-    shares = label_file(load_labeller(models), text, out)
+    shares = label_file(Labeller(load_models(models)), text, out)
     assert (
         out.read_text(encoding="utf-8").count("\n") == len(sides[0]) + len(sides[1]) + 1
     )  # the blank line too
@@ -47,10 +48,10 @@ def test_two_language_models_tell_natural_from_translated_text(styles, models):
 
 
 def test_labels_do_not_depend_on_what_else_is_in_the_file(styles, models):
-    labeller = load_labeller(models)
+    labeller = Labeller(load_models(models))
     lines = (styles / "natural" / "test.de").read_text(encoding="utf-8").splitlines()[:40]
-    together = list(labeller.margins(lines))
-    alone = [next(labeller.margins([line])) for line in lines[:5]]
+    together = labeller.margins(lines)
+    alone = [labeller.margins([line])[0] for line in lines[:5]]
     assert alone == pytest.approx(together[:5], abs=1e-4)
 
 
@@ -70,10 +71,13 @@ def test_a_small_text_gets_as_many_subwords_as_it_supports(styles, tmp_path, mon
 
 
 def test_mistakes_are_named(styles, models, tmp_path):
-    with pytest.raises(UserError, match="is not empty"):
-        train_models((styles, styles), models, LabelConfig(), lambda line: None)
+    texts = (styles / "natural" / "train.de", styles / "translationese" / "train.de")
+    with pytest.raises(UserError, match=r"begun with other settings \(other settings\)"):
+        train_models(texts, models, LabelConfig(), lambda line: None)
+    with pytest.raises(UserError, match="is not empty and says nothing of what it holds"):
+        train_models(texts, styles, LabelConfig(), lambda line: None)
     with pytest.raises(UserError, match="holds no language models"):
-        load_labeller(tmp_path)
+        load_models(tmp_path)
     (tmp_path / "a").write_text("natural\n", encoding="utf-8")
     (tmp_path / "b").write_text("natural\nnatural\n", encoding="utf-8")
     with pytest.raises(UserError, match="equally many"):
