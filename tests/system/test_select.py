@@ -1,6 +1,10 @@
 """Labelling and filtering on generated text whose truth is known."""
 
+import gzip
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,3 +131,47 @@ def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, mon
         "prepare", tmp_path / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={tmp_path}/kept"
     )
     assert done.returncode == 0 and "filtered" in done.stdout
+
+
+SHIM = """#!/bin/sh
+case "$*" in *--natural*) set -- "$@" --steps 3 --vocab 200 ;; esac  # the page trains for longer
+exec {python} -m facetmt "$@"
+"""
+
+
+def test_the_commands_of_the_page_run(project, facetmt, tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "translationese.md"
+    blocks = re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    assert len(blocks) == 2
+    settings = ("schedule.policy=mixed", "train.steps=2", "train.validate_every=2", "decode.max_length=8")
+    words = [word for setting in settings for word in ("--set", setting)]
+    done = facetmt("train", project / "recipe.yaml", "--run", tmp_path / "runs" / "en-de", *words)
+    assert done.returncode == 0, done.stderr
+    lines = (project / "corpus" / "it" / "train.de").read_bytes().splitlines(keepends=True)[:60]
+    for name in ("news/news.2019.de.shuffled.deduped.gz", "news/news.2019.en.shuffled.deduped.gz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(gzip.compress(b"".join(lines)))
+    (tmp_path / "corpus").mkdir()
+    for name in ("corpus/train.de", "corpus/dev.de", "held-out.de"):
+        (tmp_path / name).write_bytes(b"".join(lines[:10]))
+    (tmp_path / "held-out.labels").write_text("natural\n" * 10, encoding="utf-8")
+    shim = tmp_path / "bin" / "facetmt"
+    shim.parent.mkdir()
+    shim.write_text(SHIM.format(python=sys.executable), encoding="utf-8")
+    shim.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}"}
+    told = [
+        subprocess.run(
+            ["bash", "-euc", block],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        for block in blocks
+    ]
+    assert [done.returncode for done in told] == [0, 0], [done.stderr for done in told]
+    assert "agreement with held-out.labels" in told[1].stdout
+    for name in ("corpus/train.facet", "corpus/dev.facet"):
+        assert (tmp_path / name).read_text(encoding="utf-8").count("\n") == 10
