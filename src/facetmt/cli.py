@@ -40,6 +40,11 @@ class Metric(StrEnum):
     CHRF = "chrf"
 
 
+class Rank(StrEnum):
+    ACROSS = "across"
+    WITHIN = "within"
+
+
 class Utf8Errors(StrEnum):
     STRICT = "strict"
     REPLACE = "replace"
@@ -188,8 +193,12 @@ def label(
         Path | None, typer.Option(help="Text written in the language; trains the models.")
     ] = None,
     translated: Annotated[Path | None, typer.Option(help="Text translated into it.")] = None,
-    text: Annotated[Path | None, typer.Option(help="Text to label, a sentence a line.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Label file, such as train.facet.")] = None,
+    text: Annotated[
+        list[Path] | None, typer.Option(help="Text to label, one sentence per line; may be repeated.")
+    ] = None,
+    out: Annotated[
+        list[Path] | None, typer.Option(help="Label file of each text, such as train.facet.")
+    ] = None,
     gold: Annotated[Path | None, typer.Option(help="Known labels of the text, to compare with.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Updates of each model.")] = 2000,
     vocab: Annotated[
@@ -197,9 +206,9 @@ def label(
     ] = 8000,
 ) -> None:
     """Label each sentence natural or translationese, by two language models of the target language."""
-    from facetmt.commands import label_text
+    from facetmt.select.verbs import label_text
 
-    label_text(models, natural, translated, text, out, gold, steps, vocab)
+    raise typer.Exit(label_text(models, natural, translated, text or [], out or [], gold, steps, vocab))
 
 
 @app.command("filter")
@@ -207,14 +216,21 @@ def filter_(
     run: RunPath,
     trusted: Annotated[tuple[Path, Path], typer.Option(help="Trusted text: source and target file.")],
     out: Annotated[Path, typer.Option(help="Folder for the keep files, such as the corpus itself.")],
+    facet: Annotated[
+        str | None,
+        typer.Option(help="Facet whose languages and tags the trusted text has; default the first."),
+    ] = None,
     keep: Annotated[float, typer.Option(help="Share of the pairs to keep.")] = 0.7,
+    rank: Annotated[
+        Rank, typer.Option(help="One ranking across all facets, or one within each.")
+    ] = Rank.ACROSS,
     stages: Annotated[int, typer.Option(min=1, help="Stages of fine-tuning at most.")] = 5,
-    steps: Annotated[int, typer.Option(min=1, help="Updates a stage.")] = 50,
+    steps: Annotated[int, typer.Option(min=1, help="Updates per stage.")] = 50,
 ) -> None:
     """Contrastive data selection: keep the pairs that a model fine-tuned on trusted text likes better."""
     from facetmt.commands import filter_text
 
-    filter_text(run, trusted, out, keep, stages, steps)
+    raise typer.Exit(filter_text(run, trusted, out, facet, keep, rank.value, stages, steps))
 
 
 @app.command()

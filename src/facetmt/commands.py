@@ -17,9 +17,9 @@ from facetmt.data.prepare import prepare as prepare_corpus
 from facetmt.data.stats import stats
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
-from facetmt.runlog import REPORT
+from facetmt.runlog import REPORT, Run
 from facetmt.train.display import prepare_progress
-from facetmt.train.interrupt import EXIT_CODE
+from facetmt.train.interrupt import EXIT_CODE, Interrupt
 from facetmt.train.place import Placement
 from facetmt.train.processes import Cluster, is_first_process, joined
 from facetmt.train.restore import TrainedModel, load_model
@@ -174,53 +174,29 @@ def get_data(task: str, out: Path) -> None:
         print(f"{name}  sha256 {sha256}")
 
 
-def label_text(
-    models: Path,
-    natural: Path | None,
-    translated: Path | None,
-    text: Path | None,
-    out: Path | None,
-    gold: Path | None,
-    steps: int,
-    vocab: int,
-) -> None:
-    """Train the two language models where text for them is given; label where a text is given."""
-    from facetmt.data.vocab import VocabConfig
-    from facetmt.select.translationese import LabelConfig, agreement, label_file, load_labeller, train_models
-
-    if (natural is None) != (translated is None) or (text is None) != (out is None):
-        raise UserError("give --natural with --translated to train, and --text with --out to label")
-    if natural is None and text is None:
-        raise UserError("nothing to do: give --natural and --translated, or --text and --out, or all four")
-    if natural is not None and translated is not None:
-        config = LabelConfig(steps=steps, vocab=VocabConfig(size=vocab, exact=False))
-        train_models((natural, translated), models, config, lambda line: print(line, file=sys.stderr))
-    if text is not None and out is not None:
-        shares = label_file(load_labeller(models), text, out)
-        print(", ".join(f"{share:.1%} {name}" for name, share in shares.items()))
-        if gold is not None:
-            print(f"agreement with {gold}: {agreement(out, gold):.1%}")
-
-
 def filter_text(
-    run: Path, trusted: tuple[Path, Path], out: Path, keep: float, stages: int, steps: int
-) -> None:
-    """Fine-tune on the trusted text, score the training text, write the keep files."""
-    from facetmt.select import cds
+    run: Path,
+    trusted: tuple[Path, Path],
+    out: Path,
+    facet: str | None,
+    keep: float,
+    rank: Literal["across", "within"],
+    stages: int,
+    steps: int,
+) -> int:
+    """Choose training text by contrastive data selection; the exit code."""
+    from facetmt.select.trusted import FilterConfig
+    from facetmt.select.verbs import filter_run
 
-    def tell(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    model = load_model(run)
     try:
-        config = cds.FilterConfig(keep=keep, stages=stages, steps=steps)
+        config = FilterConfig(keep=keep, rank=rank, stages=stages, steps=steps)
     except ValueError as error:
         raise UserError(str(error)) from None
-    texts = cds.training_texts(model.recipe.data)
-    sentences = cds.trusted_sentences(*trusted, model.codec, model.codec.facets[0].name)
-    params = cds.fine_tuned(model, sentences, config, tell)
-    for facet, share in cds.filter_corpus(model, texts, params, out, config, tell).items():
-        print(f"{facet}: {share:.1%} kept")
+    with Interrupt() as interrupt:
+        model = load_model(run)
+        print_notes(model)
+        bleu = {row["step"]: row["bleu"]["average"] for row in Run(run).validation}.get(model.steps[0])
+        return filter_run(run, model, bleu, trusted, facet, config, out, interrupt.check)
 
 
 def tune_recipe(
@@ -272,7 +248,6 @@ def report_runs(runs: Sequence[Path], out: Path | None, watch: bool, port: int, 
 
 def write_card(run: Path, out: Path | None) -> None:
     from facetmt.report.card import model_card
-    from facetmt.runlog import Run
 
     text = model_card(Run(run))
     if out is None:

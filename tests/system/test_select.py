@@ -1,6 +1,10 @@
 """Labelling and filtering on generated text whose truth is known."""
 
+import gzip
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,8 @@ from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.model import language_model
 from facetmt.model.config import ModelConfig
-from facetmt.select.translationese import LabelConfig, agreement, label_file, load_labeller, train_models
+from facetmt.select.language_models import LabelConfig, load_models, train_models
+from facetmt.select.translationese import Labeller, agreement, label_file
 
 TINY = ModelConfig(preset="tiny", width=64, mlp=128, heads=2, decoder_layers=1)
 
@@ -38,7 +43,7 @@ def test_two_language_models_tell_natural_from_translated_text(styles, models):
     text, gold, out = styles / "both.de", styles / "gold", styles / "both.facet"
     text.write_text("\n".join([*sides[0], "", *sides[1]]) + "\n", encoding="utf-8")
     gold.write_text("natural\n" * (len(sides[0]) + 1) + "translationese\n" * len(sides[1]), encoding="utf-8")
-    shares = label_file(load_labeller(models), text, out)
+    shares = label_file(Labeller(load_models(models)), text, out)
     assert (
         out.read_text(encoding="utf-8").count("\n") == len(sides[0]) + len(sides[1]) + 1
     )  # the blank line too
@@ -47,10 +52,10 @@ def test_two_language_models_tell_natural_from_translated_text(styles, models):
 
 
 def test_labels_do_not_depend_on_what_else_is_in_the_file(styles, models):
-    labeller = load_labeller(models)
+    labeller = Labeller(load_models(models))
     lines = (styles / "natural" / "test.de").read_text(encoding="utf-8").splitlines()[:40]
-    together = list(labeller.margins(lines))
-    alone = [next(labeller.margins([line])) for line in lines[:5]]
+    together = labeller.margins(lines)
+    alone = [labeller.margins([line])[0] for line in lines[:5]]
     assert alone == pytest.approx(together[:5], abs=1e-4)
 
 
@@ -70,10 +75,13 @@ def test_a_small_text_gets_as_many_subwords_as_it_supports(styles, tmp_path, mon
 
 
 def test_mistakes_are_named(styles, models, tmp_path):
-    with pytest.raises(UserError, match="is not empty"):
-        train_models((styles, styles), models, LabelConfig(), lambda line: None)
+    texts = (styles / "natural" / "train.de", styles / "translationese" / "train.de")
+    with pytest.raises(UserError, match=r"begun with other settings \(other settings\)"):
+        train_models(texts, models, LabelConfig(), lambda line: None)
+    with pytest.raises(UserError, match="is not empty and says nothing of what it holds"):
+        train_models(texts, styles, LabelConfig(), lambda line: None)
     with pytest.raises(UserError, match="holds no language models"):
-        load_labeller(tmp_path)
+        load_models(tmp_path)
     (tmp_path / "a").write_text("natural\n", encoding="utf-8")
     (tmp_path / "b").write_text("natural\nnatural\n", encoding="utf-8")
     with pytest.raises(UserError, match="equally many"):
@@ -123,3 +131,47 @@ def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, mon
         "prepare", tmp_path / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={tmp_path}/kept"
     )
     assert done.returncode == 0 and "filtered" in done.stdout
+
+
+SHIM = """#!/bin/sh
+case "$*" in *--natural*) set -- "$@" --steps 3 --vocab 200 ;; esac  # the page trains for longer
+exec {python} -m facetmt "$@"
+"""
+
+
+def test_the_commands_of_the_page_run(project, facetmt, tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "translationese.md"
+    blocks = re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    assert len(blocks) == 2
+    settings = ("schedule.policy=mixed", "train.steps=2", "train.validate_every=2", "decode.max_length=8")
+    words = [word for setting in settings for word in ("--set", setting)]
+    done = facetmt("train", project / "recipe.yaml", "--run", tmp_path / "runs" / "en-de", *words)
+    assert done.returncode == 0, done.stderr
+    lines = (project / "corpus" / "it" / "train.de").read_bytes().splitlines(keepends=True)[:60]
+    for name in ("news/news.2019.de.shuffled.deduped.gz", "news/news.2019.en.shuffled.deduped.gz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(gzip.compress(b"".join(lines)))
+    (tmp_path / "corpus").mkdir()
+    for name in ("corpus/train.de", "corpus/dev.de", "held-out.de"):
+        (tmp_path / name).write_bytes(b"".join(lines[:10]))
+    (tmp_path / "held-out.labels").write_text("natural\n" * 10, encoding="utf-8")
+    shim = tmp_path / "bin" / "facetmt"
+    shim.parent.mkdir()
+    shim.write_text(SHIM.format(python=sys.executable), encoding="utf-8")
+    shim.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}"}
+    told = [
+        subprocess.run(
+            ["bash", "-euc", block],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        for block in blocks
+    ]
+    assert [done.returncode for done in told] == [0, 0], [done.stderr for done in told]
+    assert "agreement with held-out.labels" in told[1].stdout
+    for name in ("corpus/train.facet", "corpus/dev.facet"):
+        assert (tmp_path / name).read_text(encoding="utf-8").count("\n") == 10

@@ -59,8 +59,8 @@ def encode_chunk(job: EncodeJob) -> Encoded:
     stat = (job.codec / CODEC).stat()
     codec = _codec(job.codec, (stat.st_mtime_ns, stat.st_ino))
     text = _clean(text, codec, job)
-    source = _with_ends(*codec.vocabulary.encode_flat(text.source, "source"), codec.prefix(job.facet))
-    target = _with_ends(*codec.vocabulary.encode_flat(text.target, "target"), [])
+    source = with_ends(*codec.vocabulary.encode_flat(text.source, "source"), codec.prefix(job.facet))
+    target = with_ends(*codec.vocabulary.encode_flat(text.target, "target"), [])
     lengths = np.stack([source[1], target[1]], axis=1)  # [P, 2]
     fits: NDArray[np.bool_] = np.all(lengths <= job.max_length, axis=1)
     text.dropped["too long"] += int((~fits).sum())
@@ -87,7 +87,7 @@ def _clean(text: Text, codec: Codec, job: EncodeJob) -> Text:
     return text.where(keep)
 
 
-def _with_ends(ids: Int, lengths: Int, prefix: list[int]) -> tuple[Int, Int]:
+def with_ends(ids: Int, lengths: Int, prefix: list[int]) -> tuple[Int, Int]:
     """prefix x EOS of each line, back to back, and the new lengths."""
     longer = lengths + len(prefix) + 1
     whole = np.full(int(longer.sum()), EOS)

@@ -76,7 +76,7 @@ def pairs(config: DataConfig, root: Path) -> Iterator[Facet]:
 
 
 def _other_language(config: DataConfig, folder: Path) -> str:
-    sidecars = {config.labels, config.keep, "facet", "keep"}
+    sidecars = {config.labels, config.keep, "facet", "keep", "scores"}
     extensions = {
         path.name.removesuffix(".gz").split(".", 1)[1] for path in folder.glob("train.*")
     } - sidecars
@@ -120,17 +120,28 @@ def _with_sidecars(config: DataConfig, folder: Path, split: str, files: Files) -
     if isinstance(config.labels, int):
         labels = config.labels - 1
     elif config.labels is not None:
-        labels = _sidecar(folder, f"{split}.{config.labels}")
-    keep = (
-        _sidecar(folder, f"{split}.{config.keep}") if config.keep is not None and split == "train" else None
-    )
+        labels = _labels_file(folder, f"{split}.{config.labels}", split, files.target)
+    keep = None
+    if config.keep is not None and split == "train":
+        advice = f"`facetmt filter RUN --trusted SOURCE TARGET --out {config.root}` writes such files"
+        keep = _sidecar(folder, f"{split}.{config.keep}", "data.keep", advice)
     return replace(files, labels=labels, keep=keep)
 
 
-def _sidecar(folder: Path, name: str) -> Path:
+def _labels_file(folder: Path, name: str, split: str, target: Path) -> Path:
+    advice = (
+        "write one label per line, or let the two language models write natural or translationese: "
+        f"facetmt label --models DIR --text {target} --out {folder / name}"
+    )
+    if split == "test":
+        advice += "; or rename the test text and name it in evaluate.sets, where it needs no labels"
+    return _sidecar(folder, name, "data.labels", advice)
+
+
+def _sidecar(folder: Path, name: str, key: str, advice: str) -> Path:
     path = _find(folder, name)
     if path is None:
-        raise UserError(f"{folder} has no {name} (nor {name}.gz), which data.labels or data.keep asks for")
+        raise UserError(f"{folder} has no {name} (nor {name}.gz), which {key} asks for: {advice}")
     return path
 
 

@@ -41,6 +41,12 @@ def get(
         done = json.loads(marker.read_text("utf-8"))
         if done["task"] != task:
             raise UserError(f"{directory} holds the data of {done['task']}; give another folder for {task}")
+        names = {source.name for source in table[task].sources}
+        if missing := ", ".join(sorted(names - set(done["sha256"]))):
+            raise UserError(
+                f"{directory} was fetched by another version of facetmt and is without {missing}: give another folder;"
+                f" what you move to its folder {DOWNLOADS} from {directory / DOWNLOADS} is not fetched again"
+            )
         return {name: str(value) for name, value in done["sha256"].items()}
     try:
         return _get(task, table[task], directory, progress or (lambda name, done, total: None))

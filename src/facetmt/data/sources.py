@@ -11,6 +11,7 @@ EUROPARL = "europarl-v10.de-en.tsv.gz"
 NEWS_COMMENTARY = "news-commentary-v15.de-en.tsv.gz"
 PARACRAWL = "paracrawl-v5.1.en-de.txt.gz"
 COMMON_CRAWL = "training-parallel-commoncrawl.tgz"
+NEWS_CRAWL = {language: f"news.2019.{language}.shuffled.deduped.gz" for language in ("de", "en")}
 PARAPHRASED = {"wmt18": "wmt18-ende-wmtp.ref", "wmt20": "wmt20-ende-wmtp.ref"}
 
 
@@ -119,16 +120,18 @@ TASKS: dict[str, Task] = {
             ),
         ),
     ),
-    # Natural German for `facetmt label`; the paper names the collection, not the year.
+    # For `facetmt label`: natural German, and the English whose translations are the translated German
+    # (docs/translationese.md). The paper names the collection, not the year.
     "newscrawl": Task(
-        (
+        tuple(
             Source(
-                "news.2019.de.shuffled.deduped.gz",
-                f"{STATMT_DATA}/news-crawl/de/news.2019.de.shuffled.deduped.gz",
+                name,
+                f"{STATMT_DATA}/news-crawl/{language}/{name}",
                 f"{STATMT_DATA}/news-crawl/",
                 limit=12 * GB,
-            ),
+            )
+            for language, name in NEWS_CRAWL.items()
         ),
-        anchor="news.2019.de.shuffled.deduped.gz",
+        anchor=NEWS_CRAWL["de"],
     ),
 }

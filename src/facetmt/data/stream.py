@@ -175,8 +175,15 @@ def dev_batches(
     """The whole balanced dev set once, in order as far as packing allows; the last batch is padded."""
     pairs = PairSet(stores, range(len(stores)), chosen)
     _check_fit(pairs, config)
-    waiting = np.arange(len(pairs))
-    source, target = pairs.lengths(waiting)
+    source, target = pairs.lengths(np.arange(len(pairs)))
+    for found, row in packed_once(source, target, config):
+        packed = Packed(row, found, source[found], target[found])
+        yield filled(pairs, packed, rows or slice(0, config.rows), config.width)
+
+
+def packed_once(source: Int, target: Int, config: BatchConfig) -> Iterator[tuple[Int, Int]]:
+    """Every pair once, in order as far as packing allows: the pairs of each batch, and their rows (never falling)."""
+    waiting = np.arange(len(source))
     room = LOOKAHEAD * config.rows * min(config.width)
     while len(waiting):
         pool = waiting[: config.sentences]
@@ -185,9 +192,7 @@ def dev_batches(
             source[pool], target[pool], np.zeros(len(pool), np.bool_), config.rows, config.width
         )
         placed, row = _by_row(row)
-        found = pool[placed]
-        packed = Packed(row, found, source[found], target[found])
-        yield filled(pairs, packed, rows or slice(0, config.rows), config.width)
+        yield pool[placed], row
         waiting = np.delete(waiting, placed)
 
 

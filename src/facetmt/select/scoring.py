@@ -1,69 +1,141 @@
-"""Log-probabilities of many sentences at full speed: packed rows, one compiled shape, answers in order."""
+"""Log-probabilities of many sentences at full speed: packed rows, one compiled shape, all devices, answers in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import Any, NamedTuple
+import hashlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
-from facetmt.data.batch import EOS, Batch, BatchConfig, Tokens, assign_rows, fill
+from facetmt.data.batch import EOS, Batch, BatchConfig, Tokens, fill
+from facetmt.data.codec import Codec
+from facetmt.data.encode import with_ends
+from facetmt.data.store import spans
+from facetmt.data.stream import packed_once
+from facetmt.errors import UserError
+from facetmt.train.loss import score
+from facetmt.train.place import Placement
 
 Floats = NDArray[np.float64]
-Ids = Sequence[int]
-Score = Callable[[Batch], tuple[Any, Any]]  # batch -> Σ log p and length of each segment, 2 x [R, T]
-POOL = 4096  # sentences packed together
+Int = NDArray[np.int64]
+Check = Callable[[], None]
+AHEAD = 2  # batches under way while the next one is packed
 
 
-class Sentence(NamedTuple):
-    """Source ids (tags x EOS; EOS alone for a language model) and target ids (y EOS)."""
-
-    source: Ids
-    target: Ids
-
-
-def mean_log_probabilities(
-    score: Score, sentences: Iterable[Sentence], shape: BatchConfig
-) -> Iterator[float]:
-    """Σ log p(y)/|y| of each sentence, in order; what is longer than a row is scored by its beginning."""
-    rest = iter(sentences)
-    while pool := [cut(sentence, shape) for sentence in islice(rest, POOL)]:
-        yield from _pool(score, pool, shape).tolist()
+def mean_log_probability(graph: Any, params: Any, batch: Batch) -> Array:
+    """log p(y|x)/|y| of each segment: [R, T], segment i in column i-1; 0 where there is none."""
+    total, length = score(graph, params, batch)
+    return total / jnp.maximum(length, 1.0)
 
 
-def cut(sentence: Sentence, shape: BatchConfig) -> Sentence:
-    """At most a row of each side, still ending with EOS."""
-    sides = (
-        ids if len(ids) <= width else [*ids[: width - 1], EOS]
-        for ids, width in zip(sentence, shape.width, strict=True)
-    )
-    return Sentence(*sides)
+def contrast(graph: Any, both: tuple[Any, Any], batch: Batch) -> Array:
+    """[log p_first(y|x) − log p_second(y|x)] / |y| of each segment: [R, T]."""
+    first, second = (mean_log_probability(graph, params, batch) for params in both)
+    return first - second
 
 
-def _pool(score: Score, pool: Sequence[Sentence], shape: BatchConfig) -> Floats:
-    means = np.zeros(len(pool))
-    waiting = np.arange(len(pool))
-    source, target = (np.array([len(sentence[side]) for sentence in pool]) for side in (0, 1))
-    while len(waiting):
-        row = assign_rows(
-            source[waiting], target[waiting], np.zeros(len(waiting), np.bool_), shape.rows, shape.width
-        )
-        order = np.flatnonzero(row >= 0)
-        order = order[np.argsort(row[order], kind="stable")]
-        placed, rows = waiting[order], row[order]
-        segment = np.arange(len(rows)) - np.searchsorted(rows, rows)  # place in its row, from 0
-        total, length = (
-            np.asarray(part) for part in score(fill(tokens_of(pool, placed), rows, shape.rows, shape.width))
-        )
-        means[placed] = total[rows, segment] / length[rows, segment]
-        waiting = waiting[row < 0]
-    return means
+class Scorer:
+    """One value for each pair of a text; batches are divided among all devices."""
+
+    def __init__(self, value: Callable[[Any, Any, Batch], Array], graph: Any, shape: BatchConfig) -> None:
+        placement = Placement()
+        rows = -(-shape.rows // placement.devices) * placement.devices
+        self.shape = replace(shape, rows=rows, sentences=None)  # a limit of pairs an update is none here
+        self._put = placement.share(rows).put
+        self._value = jax.jit(partial(value, graph))
+        self.place = placement.replicated  # parameters, onto every device
+
+    @property
+    def portion(self) -> int:
+        """Pairs to give at once, so that the last, half-empty batch matters little."""
+        return max(1 << 13, self.shape.rows * self.shape.width[1])
+
+    def __call__(self, params: Any, tokens: Tokens, check: Check = lambda: None) -> Floats:
+        """The value of each pair, in order; what is longer than a row counts by its beginning."""
+        width = self.shape.width
+        source, source_length = clipped(tokens.source, tokens.source_length, width[0])
+        target, target_length = clipped(tokens.target, tokens.target_length, width[1])
+        tokens = Tokens(source, target, source_length, target_length, tokens.facet)
+        values = np.zeros(len(source_length))
+        waiting: deque[tuple[Int, tuple[Int, Int], Array]] = deque()
+
+        def settle() -> None:
+            members, place, found = waiting.popleft()
+            values[members] = np.asarray(found)[place]
+
+        try:
+            for members, row in packed_once(source_length, target_length, self.shape):
+                check()
+                batch = fill(chosen(tokens, members), row, self.shape.rows, width)
+                segment = np.arange(len(row)) - np.searchsorted(row, row)  # place in its row, from 0
+                waiting.append((members, (row, segment), self._value(params, self._put(batch))))
+                if len(waiting) > AHEAD:
+                    settle()
+        finally:
+            while waiting:  # a process that ends while its devices work ends in a crash
+                settle()
+        if not np.isfinite(values).all():
+            raise UserError(
+                "a model gives log-probabilities that are not finite, so its scores mean nothing: train it again, "
+                "with a lower learning rate"
+            )
+        return values
 
 
-def tokens_of(pool: Sequence[Sentence], placed: NDArray[np.int64]) -> Tokens:
-    chosen = [pool[index] for index in placed]
-    sides = [np.concatenate([np.asarray(sentence[side]) for sentence in chosen]) for side in (0, 1)]
-    lengths = [np.array([len(sentence[side]) for sentence in chosen]) for side in (0, 1)]
-    return Tokens(sides[0], sides[1], lengths[0], lengths[1], np.zeros(len(chosen), np.int64))
+def clipped(ids: Int, length: Int, width: int) -> tuple[Int, Int]:
+    """At most `width` ids of each sentence, still ending with EOS."""
+    short = np.minimum(length, width)
+    found = ids[spans(np.cumsum(length) - length, short)]
+    found[np.cumsum(short) - 1] = EOS
+    return found, short
+
+
+def chosen(tokens: Tokens, members: Int) -> Tokens:
+    """Some of the pairs, in the order of `members`."""
+    sides = []
+    for ids, length in ((tokens.source, tokens.source_length), (tokens.target, tokens.target_length)):
+        begin = np.cumsum(length) - length
+        sides.append((ids[spans(begin[members], length[members])], length[members]))
+    (source, source_length), (target, target_length) = sides
+    return Tokens(source, target, source_length, target_length, tokens.facet[members])
+
+
+def encode_pairs(codec: Codec, facet: str, sources: Sequence[str], targets: Sequence[str]) -> Tokens:
+    """tags x EOS and y EOS of each pair."""
+    source = encode_side(codec, sources, facet, "source", codec.prefix(facet))
+    target = encode_side(codec, targets, facet, "target", [])
+    return Tokens(source[0], target[0], source[1], target[1], np.zeros(len(sources), np.int64))
+
+
+def encode_text(codec: Codec, facet: str, lines: Sequence[str]) -> Tokens:
+    """EOS alone and y EOS of each line, for a language model, which reads the target side."""
+    ids, length = encode_side(codec, lines, facet, "target", [])
+    count = len(lines)
+    return Tokens(np.full(count, EOS), ids, np.ones(count, np.int64), length, np.zeros(count, np.int64))
+
+
+def encode_side(
+    codec: Codec, lines: Sequence[str], facet: str, side: Any, prefix: list[int]
+) -> tuple[Int, Int]:
+    """prefix, ids and EOS of each line, back to back, and the lengths."""
+    one = codec.facet(facet)
+    language = one.source_language if side == "source" else one.target_language
+    cleaned = [codec.cleaner.forward(line, language) for line in lines]
+    return with_ends(*codec.vocabulary.encode_flat(cleaned, side), prefix)
+
+
+def fingerprint(params: Any) -> str:
+    """sha256 over all parameters: what a score depends on, wherever it was loaded from."""
+    digest = hashlib.sha256()
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        digest.update(jax.tree_util.keystr(path).encode())
+        digest.update(np.ascontiguousarray(np.asarray(leaf)).tobytes())
+    return digest.hexdigest()

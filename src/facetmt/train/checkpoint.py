@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, TypedDict
+from typing import Any
 
 import jax
 import orbax.checkpoint as ocp
@@ -27,17 +27,6 @@ REPLACED = ".replaced-"  # a whole checkpoint that another of the same step is t
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room, quota, limit of a file's size
 
 
-class HostState(TypedDict):
-    """All that a checkpoint holds besides the arrays: what each owner's `state()` gave."""
-
-    tally: dict[str, Any]
-    scheduler: dict[str, Any]
-    sampler: dict[str, Any]
-    dev_sampler: dict[str, Any] | None  # of the signal: where its own streams stand
-    log: dict[str, int]  # length of each log in bytes
-    fingerprint: dict[str, str]  # of what was prepared
-
-
 class DamagedCheckpoint(UserError):
     """A checkpoint that does not match its manifest; the message names the file."""
 
@@ -49,9 +38,9 @@ class Checkpoint:
     path: Path
     step: int
 
-    def host(self) -> HostState:
-        """The host state: scheduler, samplers, log offsets, best score."""
-        state: HostState = json.loads((self.path / HOST).read_text(encoding="utf-8"))
+    def host(self) -> dict[str, Any]:
+        """What was saved besides the arrays."""
+        state: dict[str, Any] = json.loads((self.path / HOST).read_text(encoding="utf-8"))
         return state
 
     def arrays(self, like: Any) -> Any:

@@ -32,6 +32,17 @@ SAMPLERS: dict[Draws, type[FacetSampler] | type[MixedSampler] | type[RowSampler]
 FILLED = 0.93  # of a batch's room, about; for the length of the training in tokens
 
 
+class HostState(TypedDict):
+    """All that a checkpoint of a run holds besides the arrays: what each owner's `state()` gave."""
+
+    tally: dict[str, Any]
+    scheduler: dict[str, Any]
+    sampler: dict[str, Any]
+    dev_sampler: dict[str, Any] | None  # of the signal: where its own streams stand
+    log: dict[str, int]  # length of each log in bytes
+    fingerprint: dict[str, str]  # of what was prepared
+
+
 @dataclass
 class Session:
     """The live parts of a run; `state` and `tally` move with each step."""
@@ -50,7 +61,7 @@ class Session:
     share: Share  # this process's part of the training batches
     notes: list[str]  # what the user should know about how it was opened
 
-    def host(self) -> checkpoint.HostState:
+    def host(self) -> HostState:
         """All that a checkpoint holds besides the arrays."""
         return {
             "tally": self.tally.state(),
@@ -205,7 +216,7 @@ def schedule_notes(recipe: Recipe) -> list[str]:
 
 def restore(session: Session, saved: checkpoint.Checkpoint) -> None:
     """Bring a new session to where the checkpoint was taken."""
-    host = saved.host()
+    host = cast(HostState, saved.host())
     check_fingerprint(host["fingerprint"], session.prepared.fingerprint)
     session.state = saved.arrays(session.state)
     session.scheduler.restore(host["scheduler"])

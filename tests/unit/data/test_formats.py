@@ -73,7 +73,9 @@ def test_sidecars_split_into_facets_and_drop_training_lines(pairs_folder, write_
     pivot = DataConfig(root="c", pivot="en", labels="facet", keep="keep")
     assert names(pivot, base) == [("natural", "de", "en"), ("translated", "de", "en")]
     (base / "c" / "train.keep").unlink()
-    with pytest.raises(UserError, match=r"no train\.keep"):
+    with pytest.raises(
+        UserError, match=r"no train\.keep .* data\.keep asks for: `facetmt filter RUN --trusted"
+    ):
         discover(config, base)
 
 
@@ -109,3 +111,16 @@ def test_opus100(tmp_path, write_lines):
         discover(config, tmp_path)
     lenient = DataConfig(root=".", layout="opus100", pivot="en", allow_missing_dev=True)
     assert len(discover(lenient, tmp_path)) == 3
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_missing_labels_come_with_the_command_that_makes_them(pairs_folder, write_lines, split):
+    base = pairs_folder("c", ("en", "de"))
+    for one in {"train", "dev", "test"} - {split}:
+        write_lines(base / "c" / f"{one}.facet", ["natural"] * 3)
+    folder = base / "c"
+    with pytest.raises(UserError) as caught:
+        discover(DataConfig(root="c", source="en", target="de", labels="facet"), base)
+    command = f"facetmt label --models DIR --text {folder}/{split}.de --out {folder}/{split}.facet"
+    assert f"has no {split}.facet" in str(caught.value) and command in str(caught.value)
+    assert ("evaluate.sets" in str(caught.value)) == (split == "test")

@@ -237,6 +237,34 @@ def test_a_folder_of_another_task_is_left_alone(tmp_path):
     assert "holds the data of ted" in complaint(tmp_path, table("http://127.0.0.1:1"))
 
 
+def test_the_news_crawl_comes_in_both_languages(tmp_path):
+    content = {name: gzip.compress(language.encode()) for language, name in sources.NEWS_CRAWL.items()}
+    with serving(content) as (base, _):
+        entries = tuple(
+            Source(source.name, f"{base}/{source.name}", "page", 10**6)
+            for source in TASKS["newscrawl"].sources
+        )
+        get("newscrawl", tmp_path, table={"newscrawl": Task(entries, TASKS["newscrawl"].anchor)})
+    found = {
+        language: gzip.decompress((tmp_path / name).read_bytes())
+        for language, name in sources.NEWS_CRAWL.items()
+    }
+    assert found == {"de": b"de", "en": b"en"}
+    assert [source.url for source in TASKS["newscrawl"].sources] == [
+        f"http://data.statmt.org/news-crawl/{language}/news.2019.{language}.shuffled.deduped.gz"
+        for language in ("de", "en")
+    ]
+
+
+def test_a_folder_that_was_fetched_before_a_file_was_added_is_not_taken_for_whole(tmp_path):
+    sums = {"news.2019.de.shuffled.deduped.gz": "0" * 64}
+    (tmp_path / "fetched.json").write_text(json.dumps({"task": "newscrawl", "sha256": sums}))
+    with pytest.raises(
+        UserError, match=r"is without news\.2019\.en\.shuffled\.deduped\.gz: give another folder"
+    ):
+        get("newscrawl", tmp_path)
+
+
 def test_an_unknown_task_names_the_known_ones(tmp_path):
     with pytest.raises(UserError, match=r"no task multi; choose one of multidomain, ted, opus100, wmt"):
         get("multi", tmp_path)

@@ -1,0 +1,233 @@
+"""The trusted model of contrastive data selection: the noisy one, fine-tuned in stages on text that is trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from facetmt.data.batch import BatchConfig, Tokens
+from facetmt.data.chunks import Files, read_chunks
+from facetmt.data.codec import Codec
+from facetmt.data.corpus import Facet
+from facetmt.data.encode import EncodeJob, encode_chunk
+from facetmt.data.permutation import stream_key
+from facetmt.data.sampler import Sampler
+from facetmt.data.store import Store, StoreWriter, open_store
+from facetmt.data.stream import PairSet, Stream
+from facetmt.errors import UserError
+from facetmt.select.pace import shown
+from facetmt.select.scoring import Scorer, mean_log_probability
+from facetmt.train import checkpoint
+from facetmt.train.config import OptimiserConfig
+from facetmt.train.interrupt import Interrupted
+from facetmt.train.place import Placement
+from facetmt.train.restore import TrainedModel
+from facetmt.train.state import TrainState, create_state
+from facetmt.train.step import make_step
+
+Tell = Callable[[str], None]
+Check = Callable[[], None]
+Int = NDArray[np.int64]
+HELD_OUT = 0.1  # share of the trusted text that tells when to stop
+FEWEST = 20  # pairs that can be trusted
+STORES, MODEL = "trusted-text", "trusted-model"
+
+
+@dataclass(frozen=True)
+class FilterConfig:
+    """Fine-tuning in stages: after each the held-out trusted text is scored, and the best stage is kept."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    keep: float = 0.7  # share of the pairs to keep; the paper removes 30 %
+    rank: Literal["across", "within"] = "across"  # one threshold for everything, or one for each facet
+    stages: int = 5
+    steps: int = 50  # updates a stage
+    learning_rate: float = 0.0003
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.keep <= 1:
+            raise ValueError(f"keep is {self.keep}; give a share above 0 and at most 1.")
+        if self.stages < 1 or self.steps < 1:
+            raise ValueError("stages and steps must be at least 1.")
+
+    def tuning(self) -> dict[str, Any]:
+        """What the trusted model depends on; the choice that follows is not part of it."""
+        return {name: getattr(self, name) for name in ("stages", "steps", "learning_rate", "seed")}
+
+
+@dataclass(frozen=True)
+class TrustedText:
+    """The trusted pairs as token stores, one for each direction, and which of them are held out."""
+
+    stores: list[Store]
+    learn: list[Int]
+    held: list[Int]
+
+    def sampler(self, shape: BatchConfig, seed: int, rows: slice | None = None) -> Sampler:
+        """The same endless stream as in training, over the pairs that are not held out."""
+        pairs = PairSet(self.stores, range(len(self.stores)), self.learn)
+        return Sampler({"trusted": Stream(pairs, shape, stream_key(seed, "trusted"), rows)}, seed)
+
+    def check(self) -> Tokens:
+        """The pairs that are held out."""
+        pairs = PairSet(self.stores, range(len(self.stores)), self.held)
+        everything = np.arange(len(pairs))
+        return pairs.tokens(everything, pairs.lengths(everything))
+
+
+def directions(codec: Codec, facet: str | None) -> list[Facet]:
+    """A facet for each direction that the trusted text can teach: that of `facet`, and the opposite one if there is."""
+    first = codec.facets[0] if facet is None else codec.facet(facet)
+    languages = first.target_language, first.source_language
+    back = [one for one in codec.facets if (one.source_language, one.target_language) == languages]
+    return [first, *back[:1]]
+
+
+def encode_trusted(
+    model: TrainedModel,
+    texts: tuple[Path, Path],
+    facets: Sequence[Facet],
+    codec: Path,
+    work: Path,
+    tell: Tell,
+) -> list[Store]:
+    """Clean, encode and drop as for training; the text of the second direction is the first one's, turned round."""
+    stores, data = [], model.recipe.data
+    longest = min(data.max_length, *model.recipe.batch.width)
+    for facet, files in zip(facets, (Files(*texts), Files(texts[1], texts[0])), strict=False):
+        path, dropped = work / STORES / facet.name, Counter[str]()
+        vocabulary = model.codec.vocabulary.fingerprint
+        with StoreWriter(path, facet.name, "train", vocabulary, model.codec.dtype) as store:
+            for chunk in read_chunks(files):
+                job = EncodeJob(facet.name, "train", chunk, files, codec, data.errors, data.clean, longest)
+                encoded = encode_chunk(job)
+                store.append(encoded.ids, encoded.lengths)
+                dropped += encoded.dropped
+        stores.append(open_store(path))
+        if lost := ", ".join(f"{count:,} {reason}" for reason, count in dropped.items()):
+            tell(f"trusted text {facet.source_language}-{facet.target_language}: dropped {lost}")
+        if len(stores[-1]) < FEWEST:
+            raise UserError(
+                f"{texts[0]} has {len(stores[-1])} usable pairs, too few to trust; give at least {FEWEST}"
+            )
+    return stores
+
+
+def split(stores: list[Store], seed: int) -> TrustedText:
+    """A tenth of each store is held out."""
+    orders = [np.random.default_rng(seed).permutation(len(store)) for store in stores]
+    ends = [max(1, int(HELD_OUT * len(order))) for order in orders]
+    held = [np.sort(order[:end]) for order, end in zip(orders, ends, strict=True)]
+    learn = [np.sort(order[end:]) for order, end in zip(orders, ends, strict=True)]
+    return TrustedText(stores, learn, held)
+
+
+@dataclass
+class Progress:
+    """Where the fine-tuning stands; all of it is saved."""
+
+    state: TrainState
+    params: Any  # of the best stage
+    updates: int = 0
+    scores: list[float] = field(default_factory=list)  # held-out log-probability before, and after each stage
+    finished: bool = False
+
+    def judge(self, reached: float) -> None:
+        """Take a stage's score: one that is not better than the best stage ends the fine-tuning."""
+        if len(self.scores) > 1 and reached <= max(self.scores[1:]):
+            self.finished = True
+        else:
+            self.params = jax.tree.map(jnp.copy, self.state.params)
+        self.scores.append(reached)
+
+
+class FineTuning:
+    """Stages of updates; stopped by a signal, it continues where it was."""
+
+    def __init__(self, model: TrainedModel, text: TrustedText, config: FilterConfig, work: Path) -> None:
+        self._config, self._folder = config, work / MODEL
+        placement = Placement()
+        share = placement.share(model.recipe.batch.rows)
+        self._put = share.put
+        self._sampler = text.sampler(model.recipe.batch, config.seed, share.rows)
+        self._score = Scorer(mean_log_probability, model.graph, model.recipe.batch)
+        self._held = text.check()
+        state = placement.state(create_state(model.params))
+        optimiser = OptimiserConfig(
+            schedule="constant", learning_rate=config.learning_rate, warmup=0, label_smoothing=0.0
+        )
+        self._step = make_step(
+            model.graph,
+            optimiser,
+            num_facets=len(text.stores),
+            seed=config.seed,
+            shardings=(placement.shardings(state), placement.everywhere),
+        )
+        self._progress = self._restored(Progress(state, jax.tree.map(jnp.copy, state.params)))
+
+    def run(self, tell: Tell, check: Check) -> Any:
+        """The parameters of the stage with the best held-out score."""
+        progress, config = self._progress, self._config
+        if progress.finished:
+            tell(f"the trusted model is in {self._folder} already")
+            return progress.params
+        try:
+            if not progress.scores:
+                progress.scores.append(self._quality(check))
+                tell(f"held-out log-probability before: {progress.scores[0]:.4f}")
+            while not progress.finished:
+                self._stage(check)
+                progress.judge(self._quality(check))
+                stage = len(progress.scores) - 1
+                tell(f"held-out log-probability after stage {stage}: {progress.scores[-1]:.4f}")
+                progress.finished = progress.finished or stage == config.stages
+                self._save()
+        except Interrupted:
+            self._save()
+            raise
+        if max(progress.scores[1:]) <= progress.scores[0]:
+            tell(
+                "warning: fine-tuning did not make the held-out trusted text more likely, so the scores say little; "
+                "give more trusted text, or fewer --steps"
+            )
+        return progress.params
+
+    def _stage(self, check: Check) -> None:
+        """The updates of a stage, or those that are left of it."""
+        progress, steps = self._progress, self._config.steps
+        stage = len(progress.scores)
+        with shown(f"fine-tuning, stage {stage}", "updates", steps) as pace:
+            pace.skipped(progress.updates - (stage - 1) * steps)
+            while progress.updates < stage * steps:
+                check()
+                progress.state, _ = self._step(progress.state, self._put(self._sampler.next()))
+                progress.updates += 1
+                pace.worked(1)
+
+    def _quality(self, check: Check) -> float:
+        return float(np.mean(self._score(self._progress.state.params, self._held, check)))
+
+    def _save(self) -> None:
+        progress = self._progress
+        arrays = {"state": progress.state, "best": progress.params}
+        host = {"scores": progress.scores, "finished": progress.finished, "sampler": self._sampler.state()}
+        checkpoint.save(self._folder, progress.updates, arrays, host)
+        checkpoint.prune(self._folder, 1, set())
+
+    def _restored(self, fresh: Progress) -> Progress:
+        saved, _ = checkpoint.newest_whole(self._folder)
+        if saved is None:
+            return fresh
+        host, arrays = saved.host(), saved.arrays({"state": fresh.state, "best": fresh.params})
+        self._sampler.restore(host["sampler"])
+        return Progress(arrays["state"], arrays["best"], saved.step, host["scores"], host["finished"])
