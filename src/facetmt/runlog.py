@@ -24,6 +24,7 @@ PULLS, PROBS, METRICS, VALIDATION = "pulls.csv", "probs.csv", "metrics.jsonl", "
 PULL_COLUMNS = ("step", "facet", "prob", "before", "after", "raw", "scaled")
 NUMBERS = ("prob", "before", "after", "raw", "scaled")
 FACETS, TRANSLATIONS = "facets.json", "translations"  # written beside the logs; only read here
+OUTCOMES = "outcomes"  # outcomes/NAME holds scores.json and translations/ of `evaluate --name NAME`
 CHUNK = 1 << 16  # rows parsed at once, or bytes read at once
 
 Given = ParamSpec("Given")
@@ -142,6 +143,11 @@ class SilentLog(RunLog):
         pass
 
 
+def outcome_path(name: str) -> str:
+    """Where in a run directory an outcome of `evaluate` lies, ready to put a file name behind it; "" is the plain one."""
+    return f"{OUTCOMES}/{name}/" if name else ""
+
+
 def _cell(value: float) -> float | str:
     return value if math.isfinite(value) else ("" if math.isnan(value) else str(value))
 
@@ -245,14 +251,21 @@ class Run:
         scores: dict[str, Any] | None = self._json(SCORES)
         return scores
 
+    def outcomes(self) -> dict[str, dict[str, Any]]:
+        """Name -> content of scores.json for each outcome of `evaluate`, by name; "", the plain one, comes first."""
+        folders = self.directory / OUTCOMES
+        named = sorted(path.name for path in folders.iterdir()) if folders.is_dir() else []
+        found = {name: self._json(outcome_path(name) + SCORES) for name in ("", *named)}
+        return {name: scores for name, scores in found.items() if scores is not None}
+
     @cached_property
     def facet_table(self) -> dict[str, dict[str, Any]]:
         """facets.json: name -> source and target language, `train` pairs; empty where it is not written yet."""
         return self._json(FACETS) or {}
 
-    def translations(self, facet: str) -> Iterator[dict[str, str]]:
+    def translations(self, facet: str, outcome: str = "") -> Iterator[dict[str, str]]:
         """{source, reference, hypothesis} of each test sentence; nothing where the facet was not translated."""
-        name = self._translated(facet)
+        name = self._translated(facet, outcome)
         return self._jsonl(name) if (self.directory / name).is_file() else iter(())
 
     def few_translations(self, facet: str, count: int) -> list[dict[str, str]]:
@@ -261,12 +274,12 @@ class Run:
         there = (self.directory / name).is_file()
         return [self._object(name, *line) for line in self._few_lines(name, count)] if there else []
 
-    def _translated(self, facet: str) -> str:
+    def _translated(self, facet: str, outcome: str = "") -> str:
         """The file of a facet's translations; the name comes from a log, which may be a stranger's."""
         name = f"{facet}.jsonl"
         if PurePath(name).name != name or "\\" in name:
             raise UserError(f"{self.directory} names a facet {facet!r}, which could lead out of it: refused")
-        return f"{TRANSLATIONS}/{name}"
+        return f"{outcome_path(outcome)}{TRANSLATIONS}/{name}"
 
     def few_probs(self, points: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """As `probs`, at no more than so many evenly spaced rows; the others are skipped, not parsed."""
