@@ -144,7 +144,7 @@ class SilentLog(RunLog):
 
 
 def outcome_path(name: str) -> str:
-    """Where in a run directory an outcome of `evaluate` lies, ready to put a file name behind it; "" is the plain one."""
+    """Where in a run directory an outcome of `evaluate` lies, ending in a slash; "", the plain one, in no folder."""
     return f"{OUTCOMES}/{name}/" if name else ""
 
 

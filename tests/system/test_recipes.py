@@ -13,10 +13,10 @@ import jax
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
-from facetmt.commands import evaluate_run
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.report.tables import compare
+from facetmt.scoring import evaluate_run
 from facetmt.train.run import train
 
 RECIPES = Path(__file__).parents[2] / "recipes"

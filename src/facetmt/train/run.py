@@ -14,6 +14,7 @@ from facetmt.train.interrupt import Interrupt
 from facetmt.train.loop import Loop
 from facetmt.train.processes import is_lead, lead
 from facetmt.train.session import Session, check_directory, open_session
+from facetmt.translate.sets import check_scoring
 
 FACETS = "facets.json"  # name -> languages and sizes, for reports
 
@@ -34,6 +35,8 @@ def train(
     """Train to the last step, or to a signal; `watchers` are told how it goes, besides the screen."""
     lead(lambda: check_directory(recipe, directory, resume))
     prepared = prepare_once(recipe)
+    names = [facet.name for facet in prepared.facets]
+    check_scoring(recipe.evaluate, prepared.codec, [*names, *recipe.evaluate.sets])
     session = open_session(recipe, directory, prepared, resume)
     lead(lambda: write_facets(prepared, directory))
     done = session.tally.step
