@@ -3,6 +3,7 @@
 import argparse
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 60}
 train: {steps: 600, validate_every: 600}
 """
 RATIOS = (None, 2.0, 3.0)
+Search = Callable[[], tuple[list[str], list[str]]]  # hypotheses and references
 
 
 def states(folder: Path, steps: list[int]) -> dict[int, Params]:
@@ -46,6 +48,20 @@ def states(folder: Path, steps: list[int]) -> dict[int, Params]:
     return {0: transformer.create(recipe.model, *vocabulary_sizes(vocabulary), seed=1).params, **found}
 
 
+def measure(searches: dict[float | None, Search], rounds: int) -> dict[float | None, tuple[float, float]]:
+    """Median seconds and BLEU of each search, all of them once a round, after a round that compiles."""
+    seconds: dict[float | None, list[float]] = {ratio: [] for ratio in searches}
+    bleu: dict[float | None, float] = {}
+    for turn in range(rounds + 1):
+        for ratio, search in searches.items():
+            began = time.perf_counter()
+            outputs, references = search()
+            if turn:
+                seconds[ratio].append(time.perf_counter() - began)
+            bleu[ratio] = corpus_scores(outputs, references, "en")[0]["bleu"]
+    return {ratio: (float(np.median(seconds[ratio])), bleu[ratio]) for ratio in searches}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", default="60,400", help="trainings to try besides none")
@@ -58,30 +74,22 @@ def main() -> None:
         recipe = load_recipe(folder / "recipe.yaml")
         prepared = open_prepared(Path(recipe.prepared))
         graph = transformer.graph_of(recipe.model, *vocabulary_sizes(prepared.vocabulary))
-        facet = prepared.facets[0]
-        sources, references = (lines[: given.lines] for lines in prepared.text(facet.name, "test"))
+        facet = prepared.facets[0].name
+        sources, references = (lines[: given.lines] for lines in prepared.text(facet, "test"))
+
+        def search(params: Params, beam: int, ratio: float | None) -> Search:
+            decode = DecodeConfig(beam=beam, max_ratio=ratio).for_training(recipe.data.max_length)
+            translator = Translator(graph, prepared.codec, decode)
+            return lambda: (translator.translate(params, sources, facet), references)
+
         for steps, params in by_steps.items():
             for beam in (1, 5):
-                searches = {
-                    ratio: Translator(
-                        graph, prepared.codec, DecodeConfig(beam=beam, max_ratio=ratio).for_training(64)
+                found = measure({ratio: search(params, beam, ratio) for ratio in RATIOS}, given.rounds)
+                for ratio, (seconds, bleu) in found.items():
+                    print(
+                        f"{steps:>5} steps, beam {beam}, max_ratio {ratio}: {seconds:.2f} s, BLEU {bleu:.2f}",
+                        flush=True,
                     )
-                    for ratio in RATIOS
-                }
-                seconds: dict[float | None, list[float]] = {ratio: [] for ratio in RATIOS}
-                for turn in range(given.rounds + 1):  # the first one compiles
-                    for ratio, search in searches.items():
-                        began = time.perf_counter()
-                        outputs = search.translate(params, sources, facet.name)
-                        if turn:
-                            seconds[ratio].append(time.perf_counter() - began)
-                        if turn == given.rounds:
-                            values, _ = corpus_scores(outputs, references, facet.target_language)
-                            print(
-                                f"{steps:>5} steps, beam {beam}, max_ratio {ratio}: "
-                                f"{np.median(seconds[ratio]):.2f} s, BLEU {values['bleu']:.2f}",
-                                flush=True,
-                            )
 
 
 if __name__ == "__main__":

@@ -37,12 +37,35 @@ def evaluate_tests(
     tell: Callable[[str, dict[str, Any]], None] = lambda facet, values: None,
     progress: Progress = lambda done, total: None,
 ) -> Scores:
-    """Score the texts; `about` says what made the translations (see `described`), and goes into scores.json."""
-    facets: dict[str, dict[str, Any]] = {}
-    signatures: dict[str, dict[str, str]] = {}
+    """Score the texts into `directory`; `about` says what made the translations, and goes into scores.json."""
     partial = directory / f".{TRANSLATIONS}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
+    try:
+        facets, signatures = translate_texts(translate, texts, cleaner, config, partial, tell, progress)
+        scores = collect(facets, signatures, config.members(sizes))
+        scores = {**scores, **about, "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        (directory / SCORES).unlink(missing_ok=True)  # never old scores beside new translations
+        shutil.rmtree(directory / TRANSLATIONS, ignore_errors=True)
+        os.replace(partial, directory / TRANSLATIONS)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    write_whole(directory / SCORES, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
+    return scores
+
+
+def translate_texts(
+    translate: Translate,
+    texts: Sequence[ScoredText],
+    cleaner: Cleaner,
+    config: EvaluateConfig,
+    folder: Path,
+    tell: Callable[[str, dict[str, Any]], None],
+    progress: Progress,
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:
+    """Row and signatures of each text; its translations are written to the folder."""
+    facets: dict[str, dict[str, Any]] = {}
+    signatures: dict[str, dict[str, str]] = {}
     done, total = 0, sum(len(text.sources) for text in texts)
     for text in texts:
         language = text.facet.target_language
@@ -51,16 +74,10 @@ def evaluate_tests(
         hypotheses = translate(text.sources, text.facet.name, told)
         values, signatures[text.name] = corpus_scores(hypotheses, references, language, config.tokenisers)
         facets[text.name] = {**values, "sentences": len(text.sources), "text": text.sha256()}
-        write_translations(partial / f"{text.name}.jsonl", text.sources, references, hypotheses)
+        write_translations(folder / f"{text.name}.jsonl", text.sources, references, hypotheses)
         tell(text.name, facets[text.name])
         done += len(text.sources)
-    scores = collect(facets, signatures, config.members(sizes))
-    scores = {**scores, **about, "time": datetime.now(UTC).isoformat(timespec="seconds")}
-    (directory / SCORES).unlink(missing_ok=True)  # never old scores beside new translations
-    shutil.rmtree(directory / TRANSLATIONS, ignore_errors=True)
-    os.replace(partial, directory / TRANSLATIONS)
-    write_whole(directory / SCORES, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
-    return scores
+    return facets, signatures
 
 
 def partial_progress(progress: Progress, before: int, lines: int, total: int) -> Progress:

@@ -62,7 +62,7 @@ def test_what_breaks_off_leaves_scores_and_translations_as_they_were(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         scored(tmp_path, [LAW, IT], broken)
     assert {path: path.read_bytes() for path in before} == before
-    assert len(before) == 3
+    assert len(before) == 3 and [path.name for path in tmp_path.glob(".*")] == []
 
 
 def test_progress_runs_through_all_texts(tmp_path):
