@@ -7,7 +7,7 @@ import argparse
 import subprocess
 import sys
 
-ALONE = ("bench_bandit", "bench_step", "bench_opus", "bench_store", "bench_report")
+ALONE = ("bench_bandit", "bench_step", "bench_decode", "bench_opus", "bench_store", "bench_report")
 WITH_TEXT = ("bench_prepare", "bench_sampler")
 
 

@@ -193,7 +193,9 @@ class Ours:
         sampler = MixedSampler(prepared.stores("train"), BatchConfig(rows=ROWS, length=LENGTH), seed=1)
         self.feed = Feed(sampler, lambda batch: jax.tree.map(jnp.asarray, batch))
         self.feed.start()
-        self.translator = Translator(model.graph, prepared.codec, DecodeConfig(beam=BEAM, batch=SENTENCES))
+        self.translator = Translator(
+            model.graph, prepared.codec, DecodeConfig(beam=BEAM, batch=SENTENCES).for_training(LENGTH)
+        )
 
     def train(self, updates: int) -> float:
         """Target tokens a second over the updates, the first third left out as for JoeyNMT."""

@@ -162,11 +162,17 @@ def train(
 
 
 @app.command()
-def evaluate(run: RunPath, overrides: Overrides = None) -> None:
+def evaluate(
+    run: RunPath,
+    name: Annotated[
+        str, typer.Option(help="Keep these scores apart, in RUN/outcomes/NAME, beside the plain ones.")
+    ] = "",
+    overrides: Overrides = None,
+) -> None:
     """Translate and score the test set of every facet; writes scores.json."""
-    from facetmt.commands import evaluate_run
+    from facetmt.scoring import evaluate_run
 
-    evaluate_run(run, overrides or [])
+    evaluate_run(run, overrides or [], name)
 
 
 @app.command()
@@ -181,7 +187,7 @@ def translate(
     overrides: Overrides = None,
 ) -> None:
     """Translate standard input to standard output, one line out for each line in."""
-    from facetmt.commands import translate_text
+    from facetmt.scoring import translate_text
 
     translate_text(run, facet, to, tag, n_best, scores, errors.value, overrides or [])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,19 +19,17 @@ from facetmt.recipe import load_recipe
 from facetmt.runlog import REPORT, Run
 from facetmt.train.display import prepare_progress
 from facetmt.train.interrupt import EXIT_CODE, Interrupt
-from facetmt.train.place import Placement
 from facetmt.train.processes import Cluster, is_first_process, joined
-from facetmt.train.restore import TrainedModel, load_model
+from facetmt.train.restore import load_model
 from facetmt.train.run import train
-from facetmt.translate.evaluate import Scores
-from facetmt.translate.stream import choose_facet, translate_stream
-from facetmt.translate.testsets import evaluate_tests
-from facetmt.translate.translate import Translator
+from facetmt.translate.sets import check_groups
 
 
 def prepare_recipe(path: Path, overrides: Sequence[str]) -> None:
     """Prepare, then say what the corpus is."""
     recipe = load_recipe(path, overrides)
+    if recipe.data.facets is not None:  # otherwise they are known once they are found
+        check_groups(recipe.evaluate, [*recipe.data.facets, *recipe.evaluate.sets])
     with prepare_progress() as progress:
         prepared = prepare_corpus(
             recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=progress
@@ -86,84 +83,6 @@ def train_recipe(
     return 0
 
 
-def evaluate_run(run: Path, overrides: Sequence[str], *, quiet: bool = False) -> Scores:
-    """Translate and score every test set, and print the table."""
-    model = load_model(run, overrides)
-    print_notes(model)
-    placement = Placement()
-    params = placement.replicated(model.params)
-    translator = Translator(model.graph, model.codec, model.recipe.decode, placement)
-    config = model.recipe.evaluate
-
-    def tell(facet: str, values: dict[str, float]) -> None:
-        if not quiet:
-            print(
-                f"{facet}: BLEU {values['bleu']:.2f}, chrF {values['chrf']:.2f}", file=sys.stderr, flush=True
-            )
-
-    scores = evaluate_tests(
-        lambda lines, facet: translator.translate(params, lines, facet, tag=config.tag),
-        open_prepared(Path(model.recipe.prepared)),
-        config,
-        model.recipe.decode,
-        run,
-        root=Path(model.recipe.data.root),
-        steps=model.steps,
-        tell=tell,
-    )
-    if not quiet:
-        print_scores(scores, run)
-    return scores
-
-
-def print_notes(model: TrainedModel) -> None:
-    for note in model.notes:
-        print(f"{note}; using step {model.steps[0]:,}", file=sys.stderr)
-
-
-def print_scores(scores: Scores, run: Path) -> None:
-    table = Table(title=f"Test scores of {run}")
-    for column in ("facet", "BLEU", "chrF"):
-        table.add_column(column, justify="left" if column == "facet" else "right")
-    rows = {**scores["facets"], **{f"group {name}": row for name, row in scores["groups"].items()}}
-    for name, row in {**rows, "average": scores["average"]}.items():
-        table.add_row(
-            name, f"{row['bleu']:.2f}", f"{row['chrf']:.2f}", style="bold" if name == "average" else None
-        )
-    console = Console(markup=False)  # a facet may be called [bold]
-    console.print(table)
-    console.print(f"BLEU {scores['signature']['bleu']}", highlight=False)
-
-
-def translate_text(
-    run: Path,
-    facet: str | None,
-    to: str | None,
-    tag: str | None,
-    n_best: int,
-    scores: bool,
-    errors: str,
-    overrides: Sequence[str],
-) -> None:
-    """Standard input to standard output."""
-    model = load_model(run, overrides)
-    print_notes(model)
-    name = choose_facet(model.codec, facet, to)
-    decode = replace(model.recipe.decode, beam=max(model.recipe.decode.beam, n_best))
-    placement = Placement()
-    params = placement.replicated(model.params)
-    translator = Translator(model.graph, model.codec, decode, placement)
-    translate_stream(
-        lambda lines: translator.n_best(params, lines, name, n_best, tag=tag),
-        sys.stdin.buffer,
-        sys.stdout,
-        chunk=1 if sys.stdin.isatty() else 8 * decode.batch,
-        keep=n_best,
-        scores=scores,
-        errors=errors,
-    )
-
-
 def get_data(task: str, out: Path) -> None:
     """Fetch, and say what came."""
     from facetmt.data.get import get
@@ -185,6 +104,7 @@ def filter_text(
     steps: int,
 ) -> int:
     """Choose training text by contrastive data selection; the exit code."""
+    from facetmt.scoring import print_notes
     from facetmt.select.trusted import FilterConfig
     from facetmt.select.verbs import filter_run
 

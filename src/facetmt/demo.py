@@ -45,10 +45,10 @@ SAMPLES = 5
 
 def translation_demo(out: Path, *, steps: int | None) -> None:
     """Make the corpus, train both systems, score them, and write the report."""
-    from facetmt.commands import evaluate_run
     from facetmt.data.demo import DemoConfig, write
     from facetmt.recipe import load_recipe
     from facetmt.report.page import write_report
+    from facetmt.scoring import evaluate_run
     from facetmt.train.run import train
 
     clear(out)

@@ -24,7 +24,7 @@ EXTENDS = "extends"
 MOST_KEYS, DEEPEST = 100_000, 20  # aliases can make a small file spell out any number of keys
 LOCATIONS: tuple[Key, ...] = (("prepared",), ("data", "root"))  # taken relative to the file that names them
 
-# What may differ when a run is resumed: it changes neither the updates nor the draws.
+# What may differ when a run is resumed: it changes neither the updates nor the draws nor dev BLEU.
 HARMLESS: tuple[str, ...] = (
     "prepared",
     "data.root",
@@ -36,9 +36,17 @@ HARMLESS: tuple[str, ...] = (
     "train.tensorboard",
     "train.split_state",
     "train.agree_every",
-    "decode",
-    "evaluate",
+    "decode.beam",  # validation has its own
+    "decode.max_source",  # no dev pair is longer than data.max_length
+    "decode.batch",
+    "decode.average",
+    "evaluate.groups",
+    "evaluate.size_groups",
+    "evaluate.sets",
+    "evaluate.tag",
 )
+# What may differ when a trained model translates or is scored.
+SCORING: tuple[str, ...] = (*HARMLESS, "decode", "evaluate")
 
 
 @dataclass(frozen=True)
@@ -82,11 +90,11 @@ def dump_recipe(recipe: Recipe) -> str:
     return yaml.safe_dump(_plain(asdict(recipe)), sort_keys=False, allow_unicode=True)
 
 
-def differences(old: Recipe, new: Recipe) -> list[str]:
+def differences(old: Recipe, new: Recipe, harmless: Sequence[str] = HARMLESS) -> list[str]:
     """`key: old -> new` for each key that must not change between the two."""
     before, after = dict(_leaves(asdict(old))), dict(_leaves(asdict(new)))
     keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
-    strict = [key for key in keys if not any(key == h or key.startswith(f"{h}.") for h in HARMLESS)]
+    strict = [key for key in keys if not any(key == h or key.startswith(f"{h}.") for h in harmless)]
     return [f"{key}: {before.get(key)} -> {after.get(key)}" for key in strict]
 
 

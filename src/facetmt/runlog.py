@@ -25,6 +25,7 @@ PULLS, PROBS, METRICS, VALIDATION = "pulls.csv", "probs.csv", "metrics.jsonl", "
 PULL_COLUMNS = ("step", "facet", "prob", "before", "after", "raw", "scaled")
 NUMBERS = ("prob", "before", "after", "raw", "scaled")
 FACETS, TRANSLATIONS = "facets.json", "translations"  # written beside the logs; only read here
+OUTCOMES = "outcomes"  # outcomes/NAME holds scores.json and translations/ of `evaluate --name NAME`
 CHUNK = 1 << 16  # rows parsed at once, or bytes read at once
 
 Given = ParamSpec("Given")
@@ -141,6 +142,11 @@ class SilentLog(RunLog):
 
     def cut(self, position: Mapping[str, int]) -> None:
         pass
+
+
+def outcome_path(name: str) -> str:
+    """Where in a run directory an outcome of `evaluate` lies, ending in a slash; "", the plain one, in no folder."""
+    return f"{OUTCOMES}/{name}/" if name else ""
 
 
 def _cell(value: float) -> float | str:
@@ -283,6 +289,13 @@ class Run:
         scores: dict[str, Any] | None = self._json(SCORES)
         return scores
 
+    def outcomes(self) -> dict[str, dict[str, Any]]:
+        """Name -> content of scores.json for each outcome of `evaluate`, by name; "", the plain one, comes first."""
+        folders = self.directory / OUTCOMES
+        named = sorted(path.name for path in folders.iterdir()) if folders.is_dir() else []
+        found = {name: self._json(outcome_path(name) + SCORES) for name in ("", *named)}
+        return {name: scores for name, scores in found.items() if scores is not None}
+
     @cached_property
     def facet_table(self) -> dict[str, dict[str, Any]]:
         """facets.json: name -> source and target language, `train` pairs; empty where it is not written yet."""
@@ -304,7 +317,7 @@ class Run:
         name = f"{facet}.jsonl"
         if PurePath(name).name != name or "\\" in name:
             raise UserError(f"{self.directory} names a facet {facet!r}, which could lead out of it: refused")
-        return f"{TRANSLATIONS}-{outcome}/{name}" if outcome else f"{TRANSLATIONS}/{name}"
+        return f"{outcome_path(outcome)}{TRANSLATIONS}/{name}"
 
     def few_probs(self, points: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """As `probs`, at no more than so many evenly spaced rows; the others are skipped, not parsed."""

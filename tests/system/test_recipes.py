@@ -13,11 +13,14 @@ import jax
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
-from facetmt.commands import evaluate_run
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.report.tables import compare
+from facetmt.runlog import Run
+from facetmt.scoring import evaluate_run
+from facetmt.train.restore import load_model
 from facetmt.train.run import train
+from facetmt.translate.stream import choose_facet
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 TINY = [  # the same shapes and constants for every task, so that what one compiles serves the others
@@ -246,15 +249,21 @@ def test_every_further_test_set_is_scored(name, scores):
 
 
 def test_the_tagged_baseline_is_scored_with_its_own_tags_or_a_forced_one(trained, scores):
-    own = scores("wmt/tagged-cds")
+    own, directory = scores("wmt/tagged-cds"), trained("wmt/tagged-cds")
     assert own["tag"] is None
-    evaluate_run(trained("wmt/tagged-cds"), ["evaluate.tag=natural"], quiet=True)
-    forced = json.loads((trained("wmt/tagged-cds") / "scores.json").read_text("utf-8"))
+    evaluate_run(directory, ["evaluate.tag=natural"], "natural-tag", quiet=True)
+    found = Run(directory).outcomes()
+    assert list(found) == ["", "natural-tag"] and found[""] == own
+    forced = found["natural-tag"]
     assert forced["tag"] == "natural" and set(forced["facets"]) == set(WMT_SETS)
+    lines = [list(Run(directory).translations("wmt20", name)) for name in found]
+    assert len(lines[0]) == len(lines[1]) == 4
     for name in ("wmt20-rev", "wmt18-paraph"):  # sets of natural text have that tag anyway
         assert forced["facets"][name] == own["facets"][name]
     with pytest.raises(UserError, match="there is no facet sports"):
-        evaluate_run(trained("wmt/tagged-cds"), ["evaluate.tag=sports"], quiet=True)
+        evaluate_run(directory, ["evaluate.tag=sports"], quiet=True)
+    codec = load_model(directory).codec
+    assert choose_facet(codec, None, None, "natural") in ("natural", "translationese")
 
 
 SHARED = ("ted/base", "opus100/base")  # what the recipes of these tasks extend; no row of a table by itself

@@ -4,6 +4,13 @@ import json
 
 import pytest
 
+from facetmt.commands import prepare_recipe
+from facetmt.errors import UserError
+from facetmt.recipe import load_recipe
+from facetmt.runlog import Run
+from facetmt.scoring import evaluate_run
+from facetmt.train.run import train
+
 SETTINGS = ["--set", "train.steps=12", "--set", "train.validate_every=6", "--set", "train.keep_best=2"]
 
 
@@ -27,6 +34,7 @@ def test_n_best_with_scores_in_falling_order(facetmt, run):
     [
         (["--facet", "sports"], "there is no facet sports"),
         (["--to", "fr"], "no facet translates to fr"),
+        (["--facet", "law", "--to", "de"], "that facet translates to en"),
         (["--tag", "law"], "trained without facet tags"),
         (["--set", "model.width=64"], "may not change what the model was trained with"),
     ],
@@ -48,6 +56,49 @@ def test_evaluate_scores_every_facet_and_saves_what_was_scored(facetmt, run, pro
     rows = [json.loads(line) for line in (run / "translations" / "law.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 12 and set(rows[0]) == {"source", "reference", "hypothesis"}
     assert rows[0]["reference"] == (project / "corpus" / "law" / "test.en").read_text("utf-8").splitlines()[0]
+
+
+def test_a_run_is_scored_on_the_facets_that_it_was_trained_on_or_not_at_all(run, project, tmp_path):
+    other = f"prepared={tmp_path / 'prepared'}"
+    prepare_recipe(project / "recipe.yaml", ["data.facets=[koran,law]", "data.vocab.size=600", other])
+    before = (run / "scores.json").read_bytes()
+    with pytest.raises(
+        UserError, match=r"trained on it, medical, subtitles, which .*facetmt prepare .*recipe\.yaml"
+    ):
+        evaluate_run(run, [other])
+    assert (run / "scores.json").read_bytes() == before
+
+
+def test_what_is_scored_and_what_is_replaced_is_said(run, capsys):
+    plain = evaluate_run(run, [])
+    assert f"scoring the checkpoint of step {plain['steps'][0]} (best by dev BLEU; trained to step 12)" in (
+        capsys.readouterr().err
+    )
+    assert plain["trained_steps"] == 12 and plain["decode"]["max_source"] == 40
+    evaluate_run(run, ["decode.beam=1"], "greedy")
+    assert "is replaced" not in capsys.readouterr().err
+    assert {name: one["decode"]["beam"] for name, one in Run(run).outcomes().items()} == {"": 2, "greedy": 1}
+    evaluate_run(run, ["decode.beam=1"])
+    assert "(decode.beam was 2); use --name NAME to keep several" in capsys.readouterr().err
+    with pytest.raises(UserError, match="cannot name a set of scores"):
+        evaluate_run(run, [], "../greedy")
+
+
+@pytest.mark.parametrize("groups", ["{formal: [law, laws]}", "{formal: [med*, x*]}"])
+def test_a_group_of_nothing_is_refused_before_anything_is_trained_or_translated(
+    run, project, tmp_path, groups
+):
+    with pytest.raises(UserError, match=r"evaluate\.groups\.formal"):
+        evaluate_run(run, [f"evaluate.groups={groups}"])
+    with pytest.raises(UserError, match=r"evaluate\.groups\.formal"):
+        train(load_recipe(project / "recipe.yaml", [f"evaluate.groups={groups}"]), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(UserError, match=r"evaluate\.groups\.formal"):
+        prepare_recipe(
+            project / "recipe.yaml",
+            [f"evaluate.groups={groups}", "data.facets=[law,it]", f"prepared={tmp_path / 'prepared'}"],
+        )
+    assert not (tmp_path / "prepared").exists()
 
 
 def test_averaging_takes_several_checkpoints(facetmt, run):

@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"*"},
     "cli": {"*"},
     "commands": {"*"},
+    "scoring": {"*"},
     "__main__": {"cli"},
     "__init__": set(),
 }

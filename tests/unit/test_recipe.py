@@ -3,7 +3,7 @@ import math
 import pytest
 
 from facetmt.errors import UserError
-from facetmt.recipe import differences, dump_recipe, load_recipe
+from facetmt.recipe import SCORING, differences, dump_recipe, load_recipe
 
 SMALL = """\
 data:
@@ -91,10 +91,33 @@ def test_a_missing_recipe_is_named(tmp_path):
 
 def test_only_harmless_keys_may_change(tmp_path):
     old = load_recipe(recipe_file(tmp_path))
-    harmless = ["train.steps=5", "decode.beam=1", "data.root=elsewhere", "train.log_every=3"]
+    harmless = [
+        "train.steps=5",
+        "decode.beam=1",
+        "data.root=elsewhere",
+        "train.log_every=3",
+        "evaluate.tag=it",
+    ]
     assert differences(old, load_recipe(recipe_file(tmp_path), harmless)) == []
     changed = load_recipe(recipe_file(tmp_path), ["schedule.exploration=0.5", "seed=2"])
     assert differences(old, changed) == ["seed: 1 -> 2", "schedule.exploration: 0.25 -> 0.5"]
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "decode.length_penalty=1",
+        "decode.exact=true",
+        "decode.max_length=9",
+        "decode.max_ratio=7",
+        "evaluate.preprocessed_references=true",
+        "evaluate.tokenisers.en=char",
+    ],
+)
+def test_what_changes_dev_bleu_may_change_when_scoring_but_not_on_resume(tmp_path, override):
+    old, new = (load_recipe(recipe_file(tmp_path), given) for given in ([], [override]))
+    assert override.split("=")[0] in [line.split(":")[0] for line in differences(old, new)]
+    assert differences(old, new, SCORING) == []
 
 
 def test_aliases_that_spell_out_any_number_of_keys_are_refused(tmp_path):

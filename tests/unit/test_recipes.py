@@ -193,7 +193,13 @@ APPENDIX: dict[str, dict[str, Any]] = {
     },
 }
 # the paper's rewards for all tasks
-COMMON = {"schedule.window": 5000, "schedule.low": 0.2, "schedule.high": 0.8, "train.dev_average": "tokens"}
+COMMON = {
+    "schedule.window": 5000,
+    "schedule.low": 0.2,
+    "schedule.high": 0.8,
+    "train.dev_average": "tokens",
+    "decode.max_ratio": None,
+}
 
 
 def value_at(recipe: Recipe, key: str) -> Any:
@@ -208,6 +214,12 @@ def test_hyperparameters_are_the_appendix(path):
     recipe = loaded(path)
     expected = {**COMMON, **APPENDIX[path.parent.name]}
     assert {key: value_at(recipe, key) for key in expected} == expected
+
+
+@each
+def test_no_test_line_is_cut_that_training_would_take(path):
+    recipe = loaded(path)
+    assert recipe.decode.for_training(recipe.data.max_length).max_source == recipe.data.max_length
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from facetmt.errors import UserError
-from facetmt.runlog import METRICS, PROBS, PULLS, RECIPE, VALIDATION, Run, RunLog
+from facetmt.runlog import METRICS, PROBS, PULLS, RECIPE, VALIDATION, Run, RunLog, outcome_path
 
 FACETS = ("it", 'odd, "name"')
 
@@ -97,3 +97,18 @@ def test_a_damaged_line_is_named(tmp_path):
 def test_what_is_no_run_directory_is_refused(tmp_path):
     with pytest.raises(UserError, match="is not a run directory"):
         Run(tmp_path)
+
+
+def test_outcomes_are_read_by_name_and_the_plain_one_comes_first(tmp_path):
+    run = opened(tmp_path)
+    assert run.outcomes() == {}
+    for name, bleu in (("", 28.05), ("natural-tag", 29.37), ("beam-1", 27.0)):
+        folder = tmp_path / outcome_path(name)
+        (folder / "translations").mkdir(parents=True)
+        (folder / "scores.json").write_text(json.dumps({"average": {"bleu": bleu}}), encoding="utf-8")
+        (folder / "translations" / "it.jsonl").write_text(f'{{"hypothesis": "{bleu}"}}\n', encoding="utf-8")
+    (tmp_path / "outcomes" / "unfinished").mkdir()
+    assert list(run.outcomes()) == ["", "beam-1", "natural-tag"]
+    assert run.outcomes()["natural-tag"] == {"average": {"bleu": 29.37}}
+    assert list(run.translations("it")) == [{"hypothesis": "28.05"}]
+    assert list(run.translations("it", "natural-tag")) == [{"hypothesis": "29.37"}]

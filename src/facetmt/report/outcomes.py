@@ -10,23 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from facetmt.errors import UserError
 from facetmt.runlog import Run
 
-PREFIX = "scores-"  # scores-NAME.json, with its translations in translations-NAME
-
 Stamp = tuple[int, int]  # size and time of change of a file: what was computed from it can be kept
-
-
-def outcomes(run: Run) -> dict[str, dict[str, Any]]:
-    """Name -> the content of its scores.json; the plain outcome is called ""."""
-    found = {} if run.scores is None else {"": run.scores}
-    for path in sorted(run.directory.glob(f"{PREFIX}*.json")):
-        try:
-            found[path.stem.removeprefix(PREFIX)] = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise UserError(f"{path} is damaged: {error}; score the run again") from error
-    return found
 
 
 @dataclass(frozen=True)
@@ -72,7 +58,7 @@ class Outcome:
 
 
 def all_outcomes(run: Run) -> list[Outcome]:
-    return [Outcome(run, name, scores) for name, scores in outcomes(run).items()]
+    return [Outcome(run, name, scores) for name, scores in run.outcomes().items()]
 
 
 def plain(run: Run) -> Outcome | None:

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from facetmt.errors import UserError
-from facetmt.report.outcomes import PREFIX
 from facetmt.report.page import RELOAD, render
-from facetmt.runlog import FACETS, METRICS, PROBS, PULLS, SCORES, VALIDATION, Run
+from facetmt.runlog import FACETS, METRICS, OUTCOMES, PROBS, PULLS, SCORES, VALIDATION, Run
 
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "localhost")
@@ -51,7 +50,7 @@ class LivePage:
         """A version of the logs: their sizes and times of change."""
         names = (PULLS, PROBS, METRICS, VALIDATION, SCORES, FACETS)
         paths = [run / name for run in self._runs for name in names]
-        paths += [path for run in self._runs for path in sorted(run.glob(f"{PREFIX}*.json"))]
+        paths += [path for run in self._runs for path in sorted(run.glob(f"{OUTCOMES}/*/{SCORES}"))]
         facts = [
             (stat.st_size, stat.st_mtime_ns) for path in paths if path.is_file() for stat in [path.stat()]
         ]

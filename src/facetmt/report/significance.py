@@ -16,7 +16,7 @@ from sacrebleu.significance import PairedTest
 from facetmt.recipe import load_recipe
 from facetmt.report.outcomes import Outcome, Stamp
 from facetmt.runlog import RECIPE, Run
-from facetmt.translate.evaluate import bleu_metric
+from facetmt.translate.evaluate import bleu_metric, tokeniser_of
 
 RESAMPLES = 1000
 FIXED = 100  # a comparison costs as much as so many lines, however short the test set
@@ -157,7 +157,7 @@ def paired_test(base: Outcome, run: Outcome, facet: str, metric: str) -> Compari
     if None in stamps:
         return None
     places = ((base.run.directory, base.name), (run.run.directory, run.name))
-    return _tested(*places, facet, metric, target_language(base.run, facet), tuple(stamps))
+    return _tested(*places, facet, metric, tokeniser(base, facet), tuple(stamps))
 
 
 def interval(outcome: Outcome, facet: str, metric: str) -> float | None:
@@ -166,7 +166,7 @@ def interval(outcome: Outcome, facet: str, metric: str) -> float | None:
     if stamp is None:
         return None
     place = (outcome.run.directory, outcome.name)
-    return _interval(place, facet, metric, target_language(outcome.run, facet), stamp)
+    return _interval(place, facet, metric, tokeniser(outcome, facet), stamp)
 
 
 def target_language(run: Run, name: str) -> str:
@@ -176,8 +176,13 @@ def target_language(run: Run, name: str) -> str:
     return str(run.facet_table.get(facet, {}).get("target", "en"))
 
 
-def scorer(metric: str, language: str) -> Metric:
-    return bleu_metric(language) if metric == "bleu" else CHRF()
+def tokeniser(outcome: Outcome, facet: str) -> str:
+    """That of the outcome's own BLEU."""
+    return tokeniser_of(target_language(outcome.run, facet), outcome.scores.get("tokenisers"))
+
+
+def scorer(metric: str, tokenise: str) -> Metric:
+    return bleu_metric("", {"": tokenise}) if metric == "bleu" else CHRF()
 
 
 def resamples(sentences: int) -> int:
@@ -185,12 +190,12 @@ def resamples(sentences: int) -> int:
 
 
 @lru_cache(maxsize=4096)  # a live report asks again every few seconds
-def _interval(place: tuple[Path, str], facet: str, metric: str, language: str, stamp: Stamp) -> float | None:
+def _interval(place: tuple[Path, str], facet: str, metric: str, tokenise: str, stamp: Stamp) -> float | None:
     rows = list(Run(place[0]).translations(facet, place[1]))
     if not rows:
         return None
     hypotheses, references = ([row[side] for row in rows] for side in ("hypothesis", "reference"))
-    score = scorer(metric, language).corpus_score(hypotheses, [references], n_bootstrap=resamples(len(rows)))
+    score = scorer(metric, tokenise).corpus_score(hypotheses, [references], n_bootstrap=resamples(len(rows)))
     return float(score._ci)  # SacreBLEU shows it, but has no other name for it
 
 
@@ -200,7 +205,7 @@ def _tested(
     run: tuple[Path, str],
     facet: str,
     metric: str,
-    language: str,
+    tokenise: str,
     stamps: tuple[Stamp | None, ...],
 ) -> Comparison | None:
     first, second = (list(Run(directory).translations(facet, name)) for directory, name in (base, run))
@@ -212,7 +217,7 @@ def _tested(
         return Comparison(1.0, 0.0, None)
     test = PairedTest(
         [("base", outputs[0]), ("run", outputs[1])],
-        {metric: scorer(metric, language)},
+        {metric: scorer(metric, tokenise)},
         [references],
         test_type="bs",
         n_samples=resamples(len(references)),

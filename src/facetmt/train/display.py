@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +17,7 @@ from facetmt.errors import UserError
 
 Row = Mapping[str, Any]
 TOP = 3  # facets named in the live line
+EVERY = 10.0  # seconds between lines of progress where there is no terminal
 
 
 class Watcher(Protocol):
@@ -65,6 +68,40 @@ def prepare_progress() -> Iterator[Callable[[str, int, int], None]]:
             bars.update(tasks[stage], completed=done, total=total)
 
         yield tell
+
+
+Worked = Callable[[int, float | None], None]  # (units done, share of the whole where it is known)
+
+
+@contextmanager
+def work_progress(what: str, unit: str, *, bar: bool = True) -> Iterator[Worked]:
+    """A callback for long work: a bar with the time left on a terminal, else a line now and then."""
+    if not (bar and sys.stderr.isatty()):
+        yield PlainProgress(what, unit)
+        return
+    columns = (TextColumn(what), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("left"), TimeRemainingColumn(), console=Console(stderr=True)) as bars:
+        task = bars.add_task(f"0 {unit}", total=1.0)
+        yield lambda done, share: bars.update(task, description=f"{done:,} {unit}", completed=share or 0.0)
+
+
+class PlainProgress:
+    """One line every few seconds, the first after as many: short work says nothing."""
+
+    def __init__(self, what: str, unit: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what, self._unit, self._clock = what, unit, clock
+        self._start = self._said = clock()
+
+    def __call__(self, done: int, share: float | None) -> None:
+        now = self._clock()
+        if now - self._said < EVERY:
+            return
+        self._said = now
+        left = ""
+        if share:
+            seconds = round((now - self._start) * (1 - share) / share)
+            left = f", {share:.0%}, about {timedelta(seconds=seconds)} left"
+        print(f"{self._what}: {done:,} {self._unit}{left}", file=sys.stderr, flush=True)
 
 
 class PlainLines:

@@ -13,11 +13,12 @@ import jax.numpy as jnp
 from facetmt.data.codec import Codec, open_codec
 from facetmt.errors import UserError
 from facetmt.model import transformer
-from facetmt.recipe import Recipe, differences, load_recipe
+from facetmt.recipe import SCORING, Recipe, differences, load_recipe
 from facetmt.runlog import CHECKPOINTS, RECIPE, Run
 from facetmt.train import checkpoint
 from facetmt.train.session import VOCABULARY, vocabulary_sizes
 from facetmt.train.state import create_state
+from facetmt.translate.config import DecodeConfig
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,21 @@ class TrainedModel:
     graph: transformer.Graph
     params: transformer.Params
     steps: tuple[int, ...]  # of the checkpoints that the parameters come from
+    trained_steps: int  # of the newest checkpoint, whole or not
+    fingerprint: dict[str, str]  # of the prepared corpus that it was trained on
     notes: tuple[str, ...]  # what is wrong with newer checkpoints
+
+    @property
+    def decode(self) -> DecodeConfig:
+        """How to search, with what the recipe leaves to the length of the training text."""
+        return self.recipe.decode.for_training(self.recipe.data.max_length)
 
 
 def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:
     """The run's best parameters, or the mean over its `decode.average` best checkpoints."""
     Run(directory)  # says so if it is none
     recipe = load_recipe(directory / RECIPE, overrides)
-    if changed := differences(load_recipe(directory / RECIPE), recipe):
+    if changed := differences(load_recipe(directory / RECIPE), recipe, SCORING):
         raise UserError(f"--set may not change what the model was trained with ({'; '.join(changed)})")
     codec = open_codec(directory / VOCABULARY)
     sizes = vocabulary_sizes(codec.vocabulary)
@@ -48,11 +56,20 @@ def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:
     for other in chosen[1:]:
         params = jax.tree.map(jnp.add, params, other.arrays(like).params)
     params = jax.tree.map(lambda leaf: leaf / len(chosen), params) if len(chosen) > 1 else params
-    return TrainedModel(recipe, codec, graph, params, tuple(one.step for one in chosen), tuple(notes))
+    return TrainedModel(
+        recipe=recipe,
+        codec=codec,
+        graph=graph,
+        params=params,
+        steps=tuple(one.step for one in chosen),
+        trained_steps=max(one.step for one in checkpoint.finished(directory / CHECKPOINTS)),
+        fingerprint=chosen[0].host()["fingerprint"],
+        notes=tuple(notes),
+    )
 
 
 def choose(directory: Path, count: int) -> tuple[list[checkpoint.Checkpoint], list[str]]:
-    """Whole checkpoints: the best by dev BLEU first, then, where validations lack, the newest."""
+    """Whole checkpoints, the best by dev BLEU first; before the first validation, the newest."""
     newest, complaints = checkpoint.newest_whole(directory)
     if newest is None:
         reason = "; ".join(complaints) or "train it first"

@@ -17,6 +17,7 @@ from facetmt.train.interrupt import Interrupt
 from facetmt.train.loop import Loop
 from facetmt.train.processes import is_first_process, on_first_process
 from facetmt.train.session import Session, check_directory, open_session
+from facetmt.translate.sets import check_scoring
 
 FACETS = "facets.json"  # name -> languages and sizes, for reports
 
@@ -37,6 +38,8 @@ def train(
     """Train to the last step, or to a signal; `watchers` are told how it goes, besides the screen."""
     on_first_process(lambda: check_directory(recipe, directory, resume))
     prepared = prepare_once(recipe)
+    names = [facet.name for facet in prepared.facets]
+    check_scoring(recipe.evaluate, prepared.codec, [*names, *recipe.evaluate.sets])
     with ExitStack() as stack:
         on_first_process(lambda: stack.enter_context(claimed(directory)))
         return train_prepared(recipe, directory, prepared, resume, watchers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypedDict, cast
 
 from facetmt.bandit import FacetScheduler
 from facetmt.bandit.config import build_scheduler

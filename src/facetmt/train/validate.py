@@ -14,6 +14,7 @@ from facetmt.model.transformer import Params
 from facetmt.train.session import Session
 from facetmt.train.step import make_facet_loss
 from facetmt.translate.evaluate import bleu_metric
+from facetmt.translate.sets import scored_references
 from facetmt.translate.translate import Translator
 
 Report = dict[str, Any]  # {"facets": {name: value}, "average": value}
@@ -27,8 +28,12 @@ class Validator:
         self._share, self._placement = session.share, session.placement
         everywhere = session.placement.everywhere
         self._loss = make_facet_loss(session.graph, len(session.prepared.facets), everywhere)
-        decode = replace(session.recipe.decode, beam=session.recipe.train.validation_beam)
+        recipe = session.recipe
+        decode = replace(
+            recipe.decode.for_training(recipe.data.max_length), beam=recipe.train.validation_beam
+        )
         self._translator = Translator(session.graph, session.prepared.codec, decode, session.placement)
+        self._evaluate = recipe.evaluate
 
     def __call__(self, params: Params, check: Callable[[], None]) -> tuple[Report, Report]:
         """(dev loss, dev BLEU), by facet and on average over facets."""
@@ -55,12 +60,14 @@ class Validator:
         return self._report(loss / np.maximum(tokens, 1), tokens > 0)
 
     def _bleu(self, params: Params, check: Callable[[], None]) -> Report:
-        scores, present = [], []
+        """Against the same kind of references, by the same tokenisers, as the test."""
+        scores, present, cleaner = [], [], self._prepared.cleaner
         for facet in self._prepared.facets:
-            sources, references = self._prepared.dev_text(facet.name)
+            sources, given = self._prepared.dev_text(facet.name)
+            references = scored_references(given, facet.target_language, cleaner, self._evaluate)
             hypotheses = self._translator.translate(params, sources, facet.name, check=check)
             present.append(bool(references))
-            metric = bleu_metric(facet.target_language)
+            metric = bleu_metric(facet.target_language, self._evaluate.tokenisers)
             scores.append(metric.corpus_score(hypotheses, [references]).score if references else 0.0)
         return self._report(np.array(scores), np.array(present))
 

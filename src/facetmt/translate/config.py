@@ -1,11 +1,14 @@
 """The settings of decoding and of scoring; readable without JAX."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
 from facetmt.data.names import fault
+
+SLACK = 8  # tokens that any output may have above decode.max_ratio
 
 
 @dataclass(frozen=True)
@@ -18,18 +21,32 @@ class DecodeConfig:
     length_penalty: float = 0.6  # α of ((5 + length)/6)^α, by which a log-probability is divided
     exact: bool = False  # go on while an unfinished hypothesis could still win, not only while one is ahead
     max_length: int = 256  # longest output in tokens
-    max_source: int = (
-        256  # longest input in tokens; a longer line is cut at sentence ends and put together again
+    max_ratio: float | None = None  # output no longer than so many times the input, and 8 tokens
+    max_source: int | None = (
+        None  # longest input in tokens, never below data.max_length; longer lines are cut
     )
     batch: int = 32  # sentences decoded at once
     average: int = 1  # checkpoints whose parameters are averaged, the best by dev BLEU first
 
     def __post_init__(self) -> None:
         for name in ("beam", "max_length", "max_source", "batch", "average"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; give a number of at least 1.")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} is {value}; give a number of at least 1.")
+        if self.max_ratio is not None and self.max_ratio <= 0:
+            raise ValueError(f"max_ratio is {self.max_ratio}; give more than 0, or null for no such bound.")
         if self.length_penalty < 0:
             raise ValueError(f"length_penalty is {self.length_penalty}; give 0 or more.")
+
+    def for_training(self, longest: int) -> "DecodeConfig":
+        """With `max_source` filled in: nothing that a model was trained on (data.max_length) is cut."""
+        return replace(self, max_source=max(longest, self.max_source or 0))
+
+    def longest_output(self, source: int) -> int:
+        """Tokens after which the translation of so many source tokens is broken off, EOS included."""
+        if self.max_ratio is None:
+            return self.max_length
+        return min(self.max_length, int(self.max_ratio * source) + SLACK)
 
 
 @dataclass(frozen=True)
@@ -51,10 +68,13 @@ class EvaluateConfig:
 
     # what is averaged together: name -> facets or sets, or patterns of their names such as en-*
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    # name -> [least, below] training pairs: each of `groups`, or the whole, cut by size
-    size_groups: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    # name -> [least, below] training pairs before any were dropped: each of `groups`, or the whole, cut by size
+    size_groups: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
     sets: dict[str, SetConfig] = field(default_factory=dict)  # further test sets: name -> files and facet
     preprocessed_references: bool = False  # score against references that went through the same cleaning
+    tokenisers: dict[str, str] = field(
+        default_factory=dict
+    )  # target language -> SacreBLEU's, instead of ours
     tag: str | None = None  # facet tag to force on every source, where facet tags are in use
 
     def __post_init__(self) -> None:
@@ -62,22 +82,35 @@ class EvaluateConfig:
             if reason := fault(name):  # its translations are written to a file of that name
                 raise ValueError(f"{name!r} cannot name a test set {reason}; rename it in sets.")
         for name, (least, below) in self.size_groups.items():
-            if least < 0 or (below is not None and below <= least):
+            if (least or 0) < 0 or (below is not None and below <= (least or 0)):
                 raise ValueError(
-                    f"size_groups.{name} is [{least}, {below}]; give [least, below], below may be null."
+                    f"size_groups.{name} is [{least}, {below}]; give [least, below], each a number or null."
                 )
+
+    def unmatched(self, names: Collection[str]) -> dict[str, str]:
+        """Group -> its first member that is none of these names and fits none of them as a pattern."""
+        return {
+            group: next(one for one in patterns if not fitting(one, names))
+            for group, patterns in self.groups.items()
+            if not all(fitting(one, names) for one in patterns)
+        }
 
     def members(self, sizes: Mapping[str, int]) -> dict[str, list[str]]:
         """The names in each group, given the training size behind every name that is scored."""
         named = {
-            group: [name for name in sizes if any(name == one or fnmatchcase(name, one) for one in patterns)]
+            group: [name for name in sizes if any(fitting(one, (name,)) for one in patterns)]
             for group, patterns in self.groups.items()
         }
         cut = {
             f"{group} {size}".strip(): [
-                name for name in names if least <= sizes[name] and (below is None or sizes[name] < below)
+                name for name in names if (least or 0) <= sizes[name] < (math.inf if below is None else below)
             ]
             for group, names in (named or {"": list(sizes)}).items()
             for size, (least, below) in self.size_groups.items()
         }
         return {**named, **cut}
+
+
+def fitting(pattern: str, names: Collection[str]) -> list[str]:
+    """Which of the names a member of a group stands for: a name, or a pattern such as en-*."""
+    return [name for name in names if name == pattern or fnmatchcase(name, pattern)]

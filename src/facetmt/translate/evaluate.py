@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -9,19 +10,57 @@ from typing import Any
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from facetmt.errors import UserError
+
 Scores = dict[str, Any]  # the content of scores.json
 
 
-def bleu_metric(target_language: str) -> BLEU:
-    """SacreBLEU with the tokeniser of the target language: 13a, or zh for Chinese."""
-    return BLEU(tokenize="zh" if target_language.startswith("zh") else "13a")
+# Target language -> SacreBLEU's tokeniser, for languages whose words 13a, the default, does not separate. Those
+# without a tokeniser of their own are scored by characters: flores200 would fetch a model from the network.
+TOKENISERS: dict[str, str] = {
+    **dict.fromkeys(("zh", "zho", "cmn", "yue"), "zh"),
+    **dict.fromkeys(("ja", "jpn"), "ja-mecab"),
+    **dict.fromkeys(("ko", "kor"), "ko-mecab"),
+    **dict.fromkeys(("th", "tha", "lo", "lao", "km", "khm", "my", "mya", "bo", "bod", "dz", "dzo"), "char"),
+}
+EXTRAS = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}  # what installs those that need more
+
+
+def tokeniser_of(target_language: str, chosen: Mapping[str, str] | None = None) -> str:
+    """The tokeniser behind BLEU in a language such as zh or zh-CN; `chosen` is evaluate.tokenisers."""
+    general = re.split("[-_]", target_language)[0]
+    ours = TOKENISERS.get(general, "13a")
+    return (chosen or {}).get(target_language, (chosen or {}).get(general, ours))
+
+
+def bleu_metric(target_language: str, chosen: Mapping[str, str] | None = None) -> BLEU:
+    """SacreBLEU with the tokeniser of the target language; one that cannot be had is one sentence."""
+    name = tokeniser_of(target_language, chosen)
+    other = f"or choose another with --set evaluate.tokenisers.{target_language}=char"
+    if name not in BLEU.TOKENIZERS:
+        raise UserError(f"evaluate.tokenisers: SacreBLEU has no {name}, only {', '.join(BLEU.TOKENIZERS)}")
+    try:
+        return BLEU(tokenize=name)
+    except (RuntimeError, ImportError):
+        package = EXTRAS.get(name, "sacrebleu")
+        raise UserError(
+            f"BLEU in the language {target_language} needs the tokeniser {name}, which is not installed: "
+            f"pip install '{package}', {other}"
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"SacreBLEU could not fetch its tokeniser {name} ({error}); try again, {other}"
+        ) from None
 
 
 def corpus_scores(
-    hypotheses: Sequence[str], references: Sequence[str], target_language: str
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    target_language: str,
+    tokenisers: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, float], dict[str, str]]:
     """BLEU and chrF of one facet, and the signature of each."""
-    metrics = {"bleu": bleu_metric(target_language), "chrf": CHRF()}
+    metrics = {"bleu": bleu_metric(target_language, tokenisers), "chrf": CHRF()}
     values = {
         name: round(float(metric.corpus_score(hypotheses, [references]).score), 4)
         for name, metric in metrics.items()

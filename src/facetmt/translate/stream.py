@@ -15,15 +15,25 @@ NBest = Callable[[Sequence[str]], list[list[Hypothesis]]]
 
 
 def translate_stream(
-    n_best: NBest, source: BinaryIO, out: TextIO, *, chunk: int, keep: int, scores: bool, errors: str
+    n_best: NBest,
+    source: BinaryIO,
+    out: TextIO,
+    *,
+    chunk: int,
+    keep: int,
+    scores: bool,
+    errors: str,
+    tell: Callable[[int], None] = lambda lines: None,
 ) -> None:
     """Translate in chunks of lines and write each chunk as it is done; `keep` hypotheses a line, tab-separated."""
-    lines = read_lines(source, errors)
+    lines, done = read_lines(source, errors), 0
     while some := list(islice(lines, chunk)):
         for hypotheses in n_best(some):
             cells = [cell(one, scores) for one in hypotheses[:keep]]
             out.write("\t".join(cells) + "\n")
         out.flush()
+        done += len(some)
+        tell(done)
 
 
 def cell(hypothesis: Hypothesis, scores: bool) -> str:
@@ -49,16 +59,20 @@ def read_lines(source: BinaryIO, errors: str) -> Iterator[str]:
         yield text.removesuffix("\n").removesuffix("\r")
 
 
-def choose_facet(codec: Codec, facet: str | None, to: str | None) -> str:
+def choose_facet(codec: Codec, facet: str | None, to: str | None, tag: str | None = None) -> str:
     """The facet whose languages and tags a text is translated with; an error lists what there is to choose."""
     if facet is not None:
-        return codec.facet(facet).name
+        chosen = codec.facet(facet)
+        if to not in (None, chosen.target_language):
+            raise UserError(
+                f"--facet {facet} --to {to}: that facet translates to {chosen.target_language}; leave out either"
+            )
+        return chosen.name
     fitting = [one for one in codec.facets if to is None or one.target_language == to]
     if not fitting:
         known = ", ".join(sorted({one.target_language for one in codec.facets}))
         raise UserError(f"no facet translates to {to}; the model translates to {known}")
-    kinds = {(one.source_language, one.target_language, tuple(codec.prefix(one.name))) for one in fitting}
-    if len({(target, prefix) for _, target, prefix in kinds}) > 1:
+    if len({(one.target_language, *codec.prefix(one.name, tag)) for one in fitting}) > 1:
         names = ", ".join(one.name for one in fitting[:12])
         raise UserError(f"say what the text is with --facet or --to: the model's facets are {names}")
     return fitting[0].name

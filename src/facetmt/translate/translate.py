@@ -69,7 +69,9 @@ class Translator:
     def __init__(
         self, graph: Graph, codec: Codec, decode: DecodeConfig, spread: Spread | None = None
     ) -> None:
-        self._graph, self._codec, self._decode = graph, codec, decode
+        if decode.max_source is None:
+            raise ValueError("DecodeConfig.for_training says how long an input may be")
+        self._graph, self._codec, self._decode, self._max_source = graph, codec, decode, decode.max_source
         self._spread = spread or OneDevice()
         self._forbidden = np.zeros(codec.vocabulary.target_size, bool)
         self._forbidden[codec.vocabulary.forbidden] = True
@@ -82,9 +84,11 @@ class Translator:
         *,
         tag: str | None = None,
         check: Callable[[], None] = lambda: None,
+        tell: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[str]:
-        """The best translation of each line; a blank line stays blank."""
-        return [best[0].text for best in self.n_best(params, lines, facet, 1, tag=tag, check=check)]
+        """The best translation of each line; a blank line stays blank. See `n_best`."""
+        found = self.n_best(params, lines, facet, 1, tag=tag, check=check, tell=tell)
+        return [best[0].text for best in found]
 
     def n_best(
         self,
@@ -95,17 +99,21 @@ class Translator:
         *,
         tag: str | None = None,
         check: Callable[[], None] = lambda: None,
+        tell: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[list[Hypothesis]]:
-        """Up to `count` hypotheses of each line, best first; a line that was cut in parts has one."""
+        """Up to `count` hypotheses of each line, best first; a line that was cut in parts has one.
+
+        `check` is called before each batch, `tell(done, total)` after it.
+        """
         parts = [self._parts(line, facet, tag) for line in lines]
         flat = [ids for line in parts for ids in line]
-        found = iter(self._hypotheses(params, flat, facet, count, check))
+        found = iter(self._hypotheses(params, flat, facet, count, check, tell))
         answers = ([next(found) for _ in line] for line in parts)
         return [joined(answer) for answer in answers]
 
     def _parts(self, line: str, facet: str, tag: str | None) -> list[list[int]]:
         """Source ids of a line; one that is longer than any training pair is cut at sentence ends, then words."""
-        limit = self._decode.max_source
+        limit = self._max_source
         pieces = [
             part for part in portions(line) if part.strip()
         ]  # cleaning a very long text would take ages
@@ -144,6 +152,7 @@ class Translator:
         facet: str,
         count: int,
         check: Callable[[], None],
+        tell: Callable[[int, int], None],
     ) -> list[list[Hypothesis]]:
         """Search in batches, longest first; the few that take long in each are searched again, together."""
         answers: list[list[Hypothesis]] = [[] for _ in sources]
@@ -166,6 +175,8 @@ class Translator:
                         if np.isfinite(score)
                     ]
                 late += [chosen[row] for row in np.flatnonzero(found.unsettled[: len(chosen)])]
+                left = len(waiting) - first - len(chosen) + len(late)
+                tell(len(sources) - left, len(sources))
             waiting, crowd = late, LATE_CROWD
         return answers
 
@@ -188,21 +199,21 @@ class Translator:
     ) -> Found:
         """Search in one of few shapes until `spare` are left; rows without a sentence end at once."""
         decode, devices = self._decode, self._spread.devices
-        width = padded(min(length, decode.max_source), SMALLEST)
+        width = padded(min(length, self._max_source), SMALLEST)
         batch = min(decode.batch, padded(sentences, FEWEST))
         batch = -(-batch // devices) * devices
         rows = np.full((batch, width), PAD, np.int32)
         limit = np.ones(batch, np.int32)
         for row, ids in enumerate(sources):
             rows[row, : len(ids)] = ids
-            limit[row] = min(decode.max_length, longest_output(len(ids)))
+            limit[row] = decode.longest_output(len(ids))
         found = beam.translate(
             self._graph,
             params,
             self._spread.spread(rows),
             self._spread.spread(limit),
             beam=decode.beam,
-            max_length=min(decode.max_length, longest_output(width)),
+            max_length=decode.longest_output(width),
             alpha=decode.length_penalty,
             n_best=count,
             forbidden=self._forbidden,
@@ -210,11 +221,6 @@ class Translator:
             exact=decode.exact,
         )
         return Found(*self._spread.fetch((found.ids, found.score, found.unsettled)))
-
-
-def longest_output(length: int) -> int:
-    """No sensible translation is longer, and one that does not end must be cut somewhere."""
-    return 2 * length + 8
 
 
 def padded(length: int, least: int) -> int:

@@ -42,7 +42,9 @@ def test_impossible_settings_are_refused(settings):
 
 def test_a_policy_has_a_reward_of_its_own_where_none_is_named():
     assert ScheduleConfig().reward == "dev-pgnorm"
-    assert ScheduleConfig(policy="odm").reward == "loss"  # it takes rewards as measured: a gain of 0.001 is nothing
+    assert (
+        ScheduleConfig(policy="odm").reward == "loss"
+    )  # it takes rewards as measured: a gain of 0.001 is nothing
     assert ScheduleConfig(policy="odm", reward="pg").reward == "pg"
     assert type(build_scheduler(ScheduleConfig(policy="odm"), NAMES, SIZES, seed=1).policy) is Odm
 

@@ -10,7 +10,7 @@ import numpy as np
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
 from facetmt.data.corpus import DataConfig
 from facetmt.recipe import Recipe, dump_recipe
-from facetmt.runlog import FACETS, RECIPE, SCORES, TRANSLATIONS, Run, RunLog
+from facetmt.runlog import FACETS, OUTCOMES, RECIPE, SCORES, TRANSLATIONS, Run, RunLog
 from facetmt.train.config import TrainConfig
 from facetmt.translate.config import EvaluateConfig
 from facetmt.translate.evaluate import collect, corpus_scores
@@ -217,14 +217,15 @@ def change_scores(directory, **values):
 def write_outcome(directory, name, hypothesis, **values):
     """A named outcome: the plain one's test sentences, translated by a function of the row; rescored."""
     plain = json.loads((directory / SCORES).read_text("utf-8"))
-    (directory / f"{TRANSLATIONS}-{name}").mkdir()
+    folder = directory / OUTCOMES / name
+    (folder / TRANSLATIONS).mkdir(parents=True)
     scores, signatures = {}, {}
     for path in sorted((directory / TRANSLATIONS).iterdir()):
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         rows = [{**row, "hypothesis": hypothesis(row)} for row in rows]
         text = "".join(json.dumps(row) + "\n" for row in rows)
-        (directory / f"{TRANSLATIONS}-{name}" / path.name).write_text(text, encoding="utf-8")
+        (folder / TRANSLATIONS / path.name).write_text(text, encoding="utf-8")
         columns = ([row[side] for row in rows] for side in ("hypothesis", "reference"))
         scores[path.stem], signatures[path.stem] = corpus_scores(*columns, "en")
     table = {**plain, **collect(scores, signatures, {}), **values}
-    (directory / f"scores-{name}.json").write_text(json.dumps(table), encoding="utf-8")
+    (folder / SCORES).write_text(json.dumps(table), encoding="utf-8")

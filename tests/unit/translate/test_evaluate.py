@@ -1,7 +1,9 @@
 import pytest
 import sacrebleu
 
-from facetmt.translate.evaluate import collect, corpus_scores
+from facetmt.errors import UserError
+from facetmt.translate import evaluate
+from facetmt.translate.evaluate import bleu_metric, collect, corpus_scores, tokeniser_of
 
 HYPOTHESES = ["the cat sat on the mat today", "a dog barked at the moon"]
 REFERENCES = ["the cat sat on a mat today", "a dog barked at the full moon"]
@@ -14,8 +16,47 @@ def test_scores_are_sacrebleus_own():
     assert "tok:13a" in signatures["bleu"] and "version:" in signatures["bleu"]
 
 
-def test_chinese_is_scored_by_its_own_tokeniser():
-    assert "tok:zh" in corpus_scores(["你好"], ["你好"], "zh")[1]["bleu"]
+@pytest.mark.parametrize(
+    ("language", "tokeniser"),
+    [
+        ("de", "13a"),
+        ("zh", "zh"),
+        ("zh-CN", "zh"),
+        ("zho_Hans", "zh"),
+        ("ja", "ja-mecab"),
+        ("ko", "ko-mecab"),
+        ("th", "char"),
+        ("my", "char"),
+        ("km", "char"),
+        ("zu", "13a"),
+    ],
+)
+def test_each_language_has_its_tokeniser(language, tokeniser):
+    assert tokeniser_of(language) == tokeniser
+
+
+@pytest.mark.parametrize(("language", "tokeniser"), [("zh", "zh"), ("th", "char"), ("en", "13a")])
+def test_the_signature_names_the_tokeniser(language, tokeniser):
+    assert f"tok:{tokeniser}|" in corpus_scores(["你好"], ["你好"], language)[1]["bleu"]
+
+
+def test_another_tokeniser_can_be_chosen_and_shows_in_the_signature():
+    chosen = {"ja": "char", "zh": "13a"}
+    assert tokeniser_of("ja", chosen) == "char" and tokeniser_of("zh-TW", chosen) == "13a"
+    assert "tok:char|" in corpus_scores(["あい"], ["あい"], "ja", chosen)[1]["bleu"]
+
+
+@pytest.mark.parametrize(("language", "package"), [("ja", "sacrebleu[ja]"), ("ko", "sacrebleu[ko]")])
+def test_a_tokeniser_that_is_not_installed_is_one_sentence(language, package, monkeypatch):
+    def missing(**settings):
+        raise RuntimeError("install me")
+
+    missing.TOKENIZERS = sacrebleu.metrics.BLEU.TOKENIZERS
+    monkeypatch.setattr(evaluate, "BLEU", missing)
+    with pytest.raises(UserError) as caught:
+        bleu_metric(language)
+    assert f"pip install '{package}'" in str(caught.value)
+    assert f"--set evaluate.tokenisers.{language}=char" in str(caught.value)
 
 
 def test_average_and_groups_count_each_facet_alike():
