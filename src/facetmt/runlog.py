@@ -189,6 +189,8 @@ class Run:
     directory: Path
 
     def __post_init__(self) -> None:
+        if not self.directory.exists():
+            raise UserError(f"there is no run {self.directory}; check the path")
         if not (self.directory / RECIPE).is_file():
             raise UserError(f"{self.directory} is not a run directory: it has no {RECIPE}")
 

@@ -59,7 +59,7 @@ def train_models(texts: Sequence[Path], directory: Path, config: LabelConfig, te
     """Train one model on each text (natural, translationese), with one vocabulary, and save both."""
     if directory.exists() and any(directory.iterdir()):
         raise UserError(f"{directory} is not empty; give another folder for the language models")
-    prepared = prepare(data_config(texts, config), Path.cwd(), directory / "prepared")
+    prepared = prepare(data_config(texts, config), Path.cwd(), directory / "prepared", overwrite=True)
     if (size := prepared.vocabulary.target_size) < config.vocab.size:
         tell(f"the text supports {size:,} subwords, not {config.vocab.size:,}: {size:,} are used")
     prepared.copy_vocabulary(directory / CODEC)
