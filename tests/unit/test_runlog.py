@@ -97,3 +97,8 @@ def test_a_damaged_line_is_named(tmp_path):
 def test_what_is_no_run_directory_is_refused(tmp_path):
     with pytest.raises(UserError, match="is not a run directory"):
         Run(tmp_path)
+
+
+def test_a_run_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"there is no run .*nowhere; check the path"):
+        Run(tmp_path / "nowhere")

@@ -82,8 +82,10 @@ def _other_language(config: DataConfig, folder: Path) -> str:
     } - sidecars
     others = sorted(str(extension) for extension in extensions - {config.pivot})
     if config.pivot not in extensions or len(others) != 1:
+        found = ", ".join(sorted(map(str, extensions)))
+        hint = f"; {_hint(folder, 'train')}" if "tsv" in extensions else ""
         raise UserError(
-            f"{folder} must have train.{config.pivot} and one other language; {_hint(folder, 'train')}"
+            f"{folder} must have train.{config.pivot} and one other language, but has train.* of {found}{hint}"
         )
     return others[0]
 
@@ -106,7 +108,7 @@ def _hint(folder: Path, split: str) -> str:
     if {f"{split}.tsv", f"{split}.tsv.gz"} & set(found):
         return f"it has {split}.tsv: for tables set data.layout to tsv (docs/data.md)"
     if found:
-        return f"it has {', '.join(found)}: the extensions must be those of data.source and data.target, or data.pivot"
+        return f"it has {', '.join(found)}: the extensions must be data.source and data.target"
     return "add it"
 
 
