@@ -129,7 +129,9 @@ def data_verify(recipe: RecipePath, overrides: Overrides = None) -> None:
 
 @data_app.command("get")
 def data_get(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100, wmt or newscrawl.")],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100, wmt, wmt14 or newscrawl.")
+    ],
     out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the text.")],
 ) -> None:
     """Fetch the public text of one of the paper's tasks."""
