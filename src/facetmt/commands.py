@@ -54,24 +54,25 @@ def verify_recipe(path: Path, overrides: Sequence[str]) -> None:
 
 
 def print_stats(prepared: Prepared) -> None:
-    """The paper's table of corpora, with a row per facet."""
+    """The paper's table of corpora, with a row per facet, and below it what was dropped and why."""
     whole, rows = stats(prepared)
     table = Table()
-    for column in ("facet", "pair", "train", "source tokens", "target tokens", "dev", "test", "dropped"):
-        table.add_column(column, justify="left" if column in ("facet", "pair", "dropped") else "right")
+    for column in ("facet", "pair", "train", "source tokens", "target tokens", "dev", "test"):
+        table.add_column(column, justify="left" if column in ("facet", "pair") else "right")
     for row in rows:
         counts = (row.pairs, row.source_tokens, row.target_tokens, row.dev_pairs, row.test_pairs)
-        dropped = "\n".join(
-            f"{split}: " + ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-            for split, counts in row.dropped.items()
-        )
         pair = f"{row.source_language}-{row.target_language}"
-        table.add_row(row.name, pair, *(f"{count:,}" for count in counts), dropped or "–")
-    console = Console(markup=False)  # a facet may be called [bold]
+        table.add_row(row.name, pair, *(f"{count:,}" for count in counts))
+    console = Console(markup=False, highlight=False)  # a facet may be called [bold]
     console.print(table)
+    for row in rows:
+        for split, reasons in row.dropped.items():
+            told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+            console.print(f"dropped from {row.name}, {split}: {told}", soft_wrap=True)
     console.print(
         f"{whole.facets} facets, {whole.language_pairs} language pairs, {whole.pairs:,} training pairs, "
-        f"entropy of the facet sizes {whole.entropy:.1f} % of its maximum"
+        f"entropy of the facet sizes {whole.entropy:.1f} % of its maximum",
+        soft_wrap=True,
     )
 
 
