@@ -23,6 +23,7 @@ Settings = dict[str, Any]
 Grid = dict[str, list[Any]]
 Tell = Callable[[str], None]
 PAPER_GRID: Grid = {"schedule.learning_rate": [0.001, 0.01, 0.1], "schedule.exploration": [0.1, 0.25, 0.5]}
+PREPARED = ("data.", "batch.")  # keys that change what is prepared; rows may bound the longest pair
 AGAIN = ("interrupted", "failed")  # states of a setting that the next call tries again
 
 
@@ -111,7 +112,7 @@ class Search:
     def load(self, settings: Settings) -> Recipe:
         """The recipe with a setting; text that is prepared differently has a folder of its own."""
         values = dict(settings)
-        if data := {key: value for key, value in settings.items() if key.startswith("data.")}:
+        if data := {key: value for key, value in settings.items() if key.startswith(PREPARED)}:
             values["prepared"] = str((self.out / f"prepared-{run_name(data)}").absolute())
         chosen = load_recipe(self.recipe, self.overrides, values)
         check_lengths(chosen)

@@ -120,6 +120,8 @@ def test_settings_of_the_text_are_prepared_apart(recipe, trained, tmp_path):
     search(recipe, tmp_path / "out", {"data.vocab.size": [100, 200], "seed": [1, 2]})
     folders = {one.data.vocab.size: one.prepared for one, _, _ in trained.calls}
     assert len(trained.calls) == 4 and len({one.prepared for one, _, _ in trained.calls}) == 2
+    search(recipe, tmp_path / "rows", {"batch.length": [32, 64]})
+    assert len({one.prepared for one, _, _ in trained.calls[4:]}) == 2
     assert folders[100] != folders[200] and folders[100].startswith(f"{tmp_path / 'out'}/prepared-")
 
 
