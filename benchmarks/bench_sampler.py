@@ -49,7 +49,7 @@ def table(folder: Path, config: DataConfig, batches: int) -> Prepared:
     for length in LENGTHS:
         # longer pairs than a row are dropped when preparing; the vocabulary is learned once
         limited = DataConfig(**{**vars(config), "max_length": min(length, 100)})
-        prepared = prepare(limited, Path(), folder)
+        prepared = prepare(limited, Path(), folder, overwrite=True)
         for name, row in packing(prepared, length, batches).items():
             rows.setdefault(name, []).append(row)
     print("facet          " + "".join(f"rows of {length:>3}      " for length in LENGTHS))

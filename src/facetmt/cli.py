@@ -103,11 +103,17 @@ Overrides = Annotated[
 
 
 @app.command()
-def prepare(recipe: RecipePath, overrides: Overrides = None) -> None:
+def prepare(
+    recipe: RecipePath,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace what was prepared with other settings.")
+    ] = False,
+    overrides: Overrides = None,
+) -> None:
     """Read, clean and encode the corpus; a second call does only what changed."""
     from facetmt.commands import prepare_recipe
 
-    prepare_recipe(recipe, overrides or [])
+    prepare_recipe(recipe, overrides or [], overwrite=overwrite)
 
 
 @data_app.command("stats")
@@ -128,7 +134,9 @@ def data_verify(recipe: RecipePath, overrides: Overrides = None) -> None:
 
 @data_app.command("get")
 def data_get(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100, wmt or newscrawl.")],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100, wmt, wmt14 or newscrawl.")
+    ],
     out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the text.")],
 ) -> None:
     """Fetch the public text of one of the paper's tasks."""
@@ -253,7 +261,8 @@ def tune(
     """Search keys of a recipe, by default the paper's grid over μ and γ; call it again to go on."""
     from facetmt.commands import tune_recipe
 
-    tune_recipe(recipe, out, grid or [], sampler.value, trials, storage, seed, overrides or [])
+    code = tune_recipe(recipe, out, grid or [], sampler.value, trials, storage, seed, overrides or [])
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 
 from facetmt.data.prepare import Prepared, open_prepared
 from facetmt.data.prepare import prepare as prepare_corpus
-from facetmt.data.stats import stats
+from facetmt.data.stats import losses, stats
 from facetmt.errors import UserError
-from facetmt.recipe import load_recipe
+from facetmt.recipe import check_lengths, load_recipe, split_setting
 from facetmt.runlog import REPORT, Run
 from facetmt.train.display import prepare_progress
 from facetmt.train.interrupt import EXIT_CODE, Interrupt
@@ -25,16 +24,23 @@ from facetmt.train.run import train
 from facetmt.translate.sets import check_groups
 
 
-def prepare_recipe(path: Path, overrides: Sequence[str]) -> None:
+def prepare_recipe(path: Path, overrides: Sequence[str], *, overwrite: bool = False) -> None:
     """Prepare, then say what the corpus is."""
     recipe = load_recipe(path, overrides)
     if recipe.data.facets is not None:  # otherwise they are known once they are found
         check_groups(recipe.evaluate, [*recipe.data.facets, *recipe.evaluate.sets])
+    check_lengths(recipe)
     with prepare_progress() as progress:
         prepared = prepare_corpus(
-            recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=progress
+            recipe.data,
+            Path(recipe.data.root),
+            Path(recipe.prepared),
+            progress=progress,
+            overwrite=overwrite,
         )
     print_stats(prepared)
+    for warning in losses(prepared):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def verify_recipe(path: Path, overrides: Sequence[str]) -> None:
@@ -45,21 +51,25 @@ def verify_recipe(path: Path, overrides: Sequence[str]) -> None:
 
 
 def print_stats(prepared: Prepared) -> None:
-    """The paper's table of corpora, with a row a facet."""
+    """The paper's table of corpora, with a row per facet, and below it what was dropped and why."""
     whole, rows = stats(prepared)
     table = Table()
-    for column in ("facet", "pair", "train", "source tokens", "target tokens", "dev", "test", "dropped"):
-        table.add_column(column, justify="left" if column in ("facet", "pair", "dropped") else "right")
+    for column in ("facet", "pair", "train", "source tokens", "target tokens", "dev", "test"):
+        table.add_column(column, justify="left" if column in ("facet", "pair") else "right")
     for row in rows:
         counts = (row.pairs, row.source_tokens, row.target_tokens, row.dev_pairs, row.test_pairs)
-        dropped = ", ".join(f"{count:,} {reason}" for reason, count in row.dropped.items() if count) or "–"
         pair = f"{row.source_language}-{row.target_language}"
-        table.add_row(row.name, pair, *(f"{count:,}" for count in counts), dropped)
-    console = Console(markup=False)  # a facet may be called [bold]
+        table.add_row(row.name, pair, *(f"{count:,}" for count in counts))
+    console = Console(markup=False, highlight=False)  # a facet may be called [bold]
     console.print(table)
+    for row in rows:
+        for split, reasons in row.dropped.items():
+            told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items())
+            console.print(f"dropped from {row.name}, {split}: {told}", soft_wrap=True)
     console.print(
         f"{whole.facets} facets, {whole.language_pairs} language pairs, {whole.pairs:,} training pairs, "
-        f"entropy of the facet sizes {whole.entropy:.1f} % of its maximum"
+        f"entropy of the facet sizes {whole.entropy:.1f} % of its maximum",
+        soft_wrap=True,
     )
 
 
@@ -68,6 +78,7 @@ def train_recipe(
 ) -> int:
     """Train; the exit code says whether it came to the end."""
     recipe = load_recipe(path, overrides)
+    check_lengths(recipe)
     with joined(cluster):
         outcome = train(recipe, run, resume=resume)
         speaks = is_first_process()
@@ -128,23 +139,38 @@ def tune_recipe(
     storage: str | None,
     seed: int,
     overrides: Sequence[str],
-) -> None:
-    """Search, then show the trials as a table and a plot."""
-    from facetmt.report.plots import trials_figure, write_figure
+) -> int:
+    """Search, then show the settings as a table and a page; the exit code says whether a signal stopped it."""
+    from facetmt.report.study import Tried, write_study
     from facetmt.train.tune import parse_grid, tune
 
     keys = parse_grid(grid)
-    found = tune(recipe, out, keys, overrides, sampler=sampler, trials=trials, storage=storage, seed=seed)
-    table = Table(title="Trials, best first")
+    found, finished = tune(
+        recipe,
+        out,
+        keys,
+        overrides,
+        sampler=sampler,
+        trials=trials,
+        storage=storage,
+        seed=seed,
+        tell=lambda line: print(line, file=sys.stderr, flush=True),
+    )
+    table = Table(title="Settings, best first")
     for column in (*keys, "dev BLEU", "state", "run"):
         table.add_column(column, justify="right" if column == "dev BLEU" else "left")
     for trial in found:
         score = "–" if trial.score is None else f"{trial.score:.2f}"
-        table.add_row(*(str(trial.settings.get(key, "–")) for key in keys), score, trial.state, trial.run)
+        table.add_row(*(str(trial.settings[key]) for key in keys), score, trial.state, trial.run)
     Console(markup=False).print(table)
-    rows = [(trial.settings, trial.score) for trial in found if trial.score is not None]
-    write_figure(trials_figure(list(keys), rows), out / "trials.html")
-    print(f"Plot: {out / 'trials.html'}")
+    rows = [Tried(trial.settings, trial.score, trial.state, out / trial.run) for trial in found]
+    print(f"Page: {write_study(list(keys), rows, out / 'trials.html')}")
+    if not finished:
+        print("stopped; everything is saved: call it again to go on", file=sys.stderr)
+        return EXIT_CODE
+    if failed := [trial for trial in found if trial.error is not None]:
+        raise UserError(f"{len(failed)} settings failed, the first, {failed[0].run}: {failed[0].error}")
+    return 0
 
 
 def report_runs(runs: Sequence[Path], out: Path | None, watch: bool, port: int, figures: Path | None) -> None:
@@ -182,8 +208,6 @@ def replay_run(run: Path, settings: Sequence[str]) -> None:
 
     changes = {}
     for word in settings:
-        key, separator, value = word.partition("=")
-        if not separator:
-            raise UserError(f"--set {word}: write it as key=value, such as --set policy=exp3s")
-        changes[key.removeprefix("schedule.")] = yaml.safe_load(value)
+        key, value = split_setting(word, f"--set {word}", "--set policy=exp3s")
+        changes[key.removeprefix("schedule.")] = value
     print(replay_text(replay(run, **changes)))

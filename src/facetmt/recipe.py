@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -75,14 +77,55 @@ _Loader.yaml_implicit_resolvers = {
     key: [(tag, pattern) for tag, pattern in rows if tag != "tag:yaml.org,2002:bool" or key in "tTfF"]
     for key, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+# YAML 1.2's 1e-3, which YAML 1.1 takes for a word
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
 
 
-def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read a recipe with what it extends, apply `key.key=value` overrides, check everything."""
+def read_value(text: str, where: str) -> Any:
+    """A value of the command line, read as a recipe's values are; `where` begins the complaint."""
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        reason = getattr(error, "problem", None) or "it cannot be read"
+        raise UserError(f"{where}: the value is not valid YAML ({reason}); fix or quote it") from None
+
+
+def split_setting(word: str, where: str, example: str) -> tuple[str, Any]:
+    """Key and value of `key=value`."""
+    key, separator, text = word.partition("=")
+    if not separator or not key:
+        raise UserError(f"{where}: write it as key=value, such as {example}")
+    return key, read_value(text, where)
+
+
+def load_recipe(path: Path, overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
+    """Read a recipe with what it extends, apply `key.key=value` overrides, then `values`, check everything."""
     tree, places = _read(path, ())
+    written = deepcopy(tree)
+    given: dict[Key, str] = {}  # what the command line set, and where
     for override in overrides:
-        _override(tree, places, override)
-    return _validate(tree, places, path)
+        where = f"--set {override}"
+        _set(tree, given, *split_setting(override, where, "--set train.steps=1000"), where)
+    for name, value in (values or {}).items():
+        _set(tree, given, name, value, f"{name}={value}")
+    try:
+        return _validated(tree, path)
+    except ValidationError as error:
+        blamed = {**places, **given, **_blamed(error, tree, _faults(written, path), given)}
+        raise UserError(_complaint(error, tree, blamed, path)) from None
+
+
+def check_lengths(recipe: Recipe) -> None:
+    """Refuse rows that are too short for the longest pair that is kept; runs of old that went well still load."""
+    longest, shortest = recipe.data.longest, min(recipe.batch.width)
+    if longest > shortest:
+        name = "length" if shortest == recipe.batch.length else "target_length"
+        raise UserError(
+            f"data.max_length is {longest}, but a row of a batch holds batch.{name} = {shortest} tokens; "
+            "lower data.max_length or leave it out, or lengthen the rows"
+        )
 
 
 def dump_recipe(recipe: Recipe) -> str:
@@ -92,10 +135,16 @@ def dump_recipe(recipe: Recipe) -> str:
 
 def differences(old: Recipe, new: Recipe, harmless: Sequence[str] = HARMLESS) -> list[str]:
     """`key: old -> new` for each key that must not change between the two."""
-    before, after = dict(_leaves(asdict(old))), dict(_leaves(asdict(new)))
+    before, after = dict(_leaves(asdict(_effective(old)))), dict(_leaves(asdict(_effective(new))))
     keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
     strict = [key for key in keys if not any(key == h or key.startswith(f"{h}.") for h in harmless)]
     return [f"{key}: {before.get(key)} -> {after.get(key)}" for key in strict]
+
+
+def _effective(recipe: Recipe) -> Recipe:
+    """The recipe with the longest pair that its rows can hold, whatever more `max_length` allows."""
+    longest = min(recipe.data.longest, *recipe.batch.width)
+    return replace(recipe, data=replace(recipe.data, max_length=longest))
 
 
 def _read(path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[Key, str]]:
@@ -108,6 +157,9 @@ def _read(path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[Key,
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"there is no recipe {path}; check the path") from None
+    except IsADirectoryError:
+        inside = f", such as {path / 'recipe.yaml'}" if (path / "recipe.yaml").is_file() else ""
+        raise UserError(f"{path} is a folder, not a recipe; give a YAML file{inside}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read as UTF-8 text: {error}") from error
     try:
@@ -140,7 +192,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[Key,
 def _yaml_complaint(path: Path, error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f"{path}, line {mark.line + 1}" if mark is not None else str(path)
-    return f"{where}: not a valid recipe ({getattr(error, 'problem', None) or error}); mend the YAML there"
+    return f"{where}: not a valid recipe ({getattr(error, 'problem', None) or error}); fix the YAML there"
 
 
 def _places(node: yaml.Node, path: Path, key: Key) -> Iterator[tuple[Key, str]]:
@@ -161,7 +213,7 @@ def _places(node: yaml.Node, path: Path, key: Key) -> Iterator[tuple[Key, str]]:
 
 
 def _anchor(tree: dict[str, Any], location: Key, path: Path) -> None:
-    """Make a relative folder absolute, seen from the recipe that names it."""
+    """Make a folder that is relative to the recipe that names it absolute."""
     *parents, last = location
     branch: Any = tree
     for parent in parents:
@@ -177,35 +229,49 @@ def _merged(below: Any, above: Any) -> Any:
     return above
 
 
-def _override(tree: dict[str, Any], places: dict[Key, str], override: str) -> None:
-    name, separator, text = override.partition("=")
-    if not separator or not name:
-        raise UserError(f"--set {override}: write it as key.key=value, such as --set train.steps=1000")
+def _set(tree: dict[str, Any], given: dict[Key, str], name: str, value: Any, where: str) -> None:
+    """Put a value from the command line into the tree."""
     *parents, last = key = tuple(name.split("."))
     branch = tree
     for parent in parents:
         branch = branch.setdefault(parent, {})
         if not isinstance(branch, dict):
-            raise UserError(f"--set {override}: {parent} holds a value, not a section")
-    try:
-        branch[last] = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
-    except yaml.YAMLError as error:
-        reason = getattr(error, "problem", None) or "it cannot be read"
-        raise UserError(
-            f"--set {override}: the value is not valid YAML ({reason}); mend or quote it"
-        ) from None
-    places[key] = f"--set {override}"
+            raise UserError(f"{where}: {parent} holds a value, not a section")
+    branch[last] = value
+    given[key] = where
     if key in LOCATIONS:
-        _anchor(tree, key, Path("recipe"))  # seen from the current folder, as any path on a command line
+        _anchor(tree, key, Path("recipe"))  # relative to the current folder, as any path on a command line
 
 
-def _validate(tree: dict[str, Any], places: Mapping[Key, str], path: Path) -> Recipe:
+def _validated(tree: dict[str, Any], path: Path) -> Recipe:
+    recipe = TypeAdapter(Recipe).validate_python(
+        {"prepared": str((path.parent / "prepared").absolute()), **tree}
+    )
+    if recipe.data.max_length is not None:
+        return recipe
+    return _effective(recipe)
+
+
+def _faults(tree: dict[str, Any], path: Path) -> list[tuple[Any, str]]:
+    """Place and message of whatever is wrong with a tree."""
     try:
-        return TypeAdapter(Recipe).validate_python(
-            {"prepared": str((path.parent / "prepared").absolute()), **tree}
-        )
+        _validated(tree, path)
+        return []
     except ValidationError as error:
-        raise UserError(_complaint(error, tree, places, path)) from None
+        return [(fault["loc"], fault["msg"]) for fault in error.errors()]
+
+
+def _blamed(
+    error: ValidationError, tree: dict[str, Any], written: list[tuple[Any, str]], given: Mapping[Key, str]
+) -> dict[Key, str]:
+    """The sections that only the command line made wrong, and what it set in them."""
+    blamed = {}
+    for fault in error.errors():
+        section = _written_key(fault["loc"], tree)
+        inside = [place for key, place in given.items() if key[: len(section)] == section]
+        if inside and (fault["loc"], fault["msg"]) not in written:
+            blamed[section] = ", ".join(inside)
+    return blamed
 
 
 def _complaint(error: ValidationError, tree: dict[str, Any], places: Mapping[Key, str], path: Path) -> str:

@@ -52,7 +52,7 @@ def prepare_corpus(tmp_path):
     """Prepare tmp_path/corpus into tmp_path/out; settings of `data:` may be changed."""
 
     def go(**changes):
-        return prepare(replace(CONFIG, **changes), tmp_path, tmp_path / "out")
+        return prepare(replace(CONFIG, **changes), tmp_path, tmp_path / "out", overwrite=bool(changes))
 
     return go
 

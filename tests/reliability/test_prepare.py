@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from facetmt.commands import verify_recipe
+from facetmt.commands import prepare_recipe, verify_recipe
 from facetmt.data import build
 from facetmt.data.prepare import open_prepared
 from facetmt.data.store import open_store
@@ -176,7 +176,22 @@ def test_row_10_another_vocabulary_or_list_of_facets_is_named(corpus, prepare_co
     corpus("news", "train", 20, 3)
     corpus("news", "dev", 6, 4)
     with pytest.raises(UserError, match="facet news, vocabulary"):
-        check_fingerprint(first, prepare_corpus().fingerprint)
+        check_fingerprint(first, prepare_corpus(facets=None).fingerprint)
+
+
+def test_a_folder_that_runs_depend_on_is_only_overwritten_when_asked(corpus, tmp_path, refusal, monkeypatch):
+    recipe = tmp_path / "recipe.yaml"
+    settings = "dev_pairs: 7, vocab: {size: 120, kind: bpe, coverage: 1.0}"
+    recipe.write_text(f"data: {{root: corpus, source: de, target: en, {settings}}}\n", encoding="utf-8")
+    prepare_recipe(recipe, [])
+    fewer = ("--set", "data.facets=[it]")
+    for arguments in (("prepare", recipe, *fewer), ("train", recipe, "--run", tmp_path / "run", *fewer)):
+        said = refusal(*arguments)
+        assert "(data.facets: not set -> [it])" in said and "prepare --overwrite" in said
+    assert [facet.name for facet in open_prepared(tmp_path / "prepared").facets] == ["it", "law"]
+    assert not (tmp_path / "run").exists()
+    prepare_recipe(recipe, ["data.facets=[it]"], overwrite=True)
+    assert [facet.name for facet in open_prepared(tmp_path / "prepared").facets] == ["it"]
 
 
 def test_row_04_data_verify_names_every_damaged_store(corpus, prepare_corpus, refusal, tmp_path, capsys):

@@ -83,7 +83,7 @@ def test_row_26_a_recipe_runs_no_code(tmp_path, value, refusal):
     trace = tmp_path / "trace"
     path = tmp_path / "recipe.yaml"
     said = complaint(path, f"{SMALL}seed: {value.format(trace)}\n")
-    assert f"{path}, line 7: not a valid recipe" in said and "mend the YAML there" in said
+    assert f"{path}, line 7: not a valid recipe" in said and "fix the YAML there" in said
     path.write_text(SMALL, encoding="utf-8")
     assert "the value is not valid YAML" in refusal("prepare", path, "--set", f"seed={value.format(trace)}")
     assert not trace.exists()
@@ -155,7 +155,7 @@ def test_row_25_one_sentence_is_enough_for_a_facet(corpus, prepare_corpus):
     corpus("tiny", "dev", 1)
     prepared = prepare_corpus()
     assert len(prepared.stores("train")[2]) == 1
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [1, 1, 1]
+    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 1]
 
 
 def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_corpus, tmp_path, write_lines):
@@ -175,4 +175,4 @@ def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_c
     with pytest.raises(UserError, match=rf"facet tiny has no dev text beside {tiny}/train\.de: add it"):
         prepare_corpus()
     prepared = prepare_corpus(allow_missing_dev=True)
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [6, 6, 0]
+    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 0]

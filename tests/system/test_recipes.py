@@ -48,6 +48,7 @@ TINY = [  # the same shapes and constants for every task, so that what one compi
     "decode.beam=2",
     "decode.max_length=12",
     "decode.batch=8",
+    "decode.average=1",
 ]
 SYLLABLES = [consonant + vowel for consonant in "bdklmn" for vowel in "aeiou"]
 Pair = tuple[str, str]
@@ -138,7 +139,13 @@ def wmt(root: Path) -> None:
         write_pairs(root / "test" / name, ("en", "de"), sentences("en", "de", 4, name))
 
 
-CORPORA = {"multidomain": multidomain, "ted": ted, "opus100": opus100, "wmt": wmt}
+def wmt14(root: Path) -> None:
+    """What `data get wmt14` leaves: one facet."""
+    for split, count in SPLITS.items():
+        write_pairs(root / split, ("en", "de"), sentences("en", "de", count, split))
+
+
+CORPORA = {"multidomain": multidomain, "ted": ted, "opus100": opus100, "wmt": wmt, "wmt14": wmt14}
 
 
 def to_english(languages: Sequence[str]) -> list[str]:
@@ -158,6 +165,7 @@ CASES: dict[str, list[str]] = {  # recipe -> rows of scores.json
     "opus100/m2m-dev-pgnorm": to_english(OPUS_LANGUAGES) + from_english(OPUS_LANGUAGES),
     "wmt/tagged-cds": WMT_SETS,
     "wmt/dev-pgnorm": WMT_SETS,
+    "wmt14/base": ["wmt14"],
 }
 GROUPS = {  # recipe -> groups of scores.json; every toy language is a small one
     "opus100/m2o-upsampled": ["low"],

@@ -1,9 +1,10 @@
 import math
 
 import pytest
+import yaml
 
 from facetmt.errors import UserError
-from facetmt.recipe import SCORING, differences, dump_recipe, load_recipe
+from facetmt.recipe import SCORING, _Loader, check_lengths, differences, dump_recipe, load_recipe, read_value
 
 SMALL = """\
 data:
@@ -125,3 +126,89 @@ def test_aliases_that_spell_out_any_number_of_keys_are_refused(tmp_path):
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     assert "repeats itself without end" in complaint(tmp_path, "\n".join(lines))
     assert "repeats itself without end" in complaint(tmp_path, "data: &self {root: *self}")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("null", None),
+        ("no", "no"),
+        ("1e-3", 0.001),
+        ("true", True),
+        ("[a, no]", ["a", "no"]),
+        (".inf", math.inf),
+    ],
+)
+def test_values_are_read_alike_everywhere(tmp_path, text, value):
+    path = recipe_file(tmp_path, f"data: {{root: {text}}}")
+    assert read_value(text, "--grid") == value
+    assert yaml.load(path.read_text("utf-8"), Loader=_Loader)["data"]["root"] == value  # noqa: S506
+
+
+def test_values_reach_the_recipe_as_they_are(tmp_path):
+    path = recipe_file(tmp_path, SMALL + "train: {patience: 3}\n")
+    recipe = load_recipe(path, ["data.target=fr"], {"train.patience": None, "data.target": "no"})
+    assert (recipe.train.patience, recipe.data.target) == (None, "no")
+
+
+def test_the_longest_pair_follows_the_rows_where_it_is_not_given(tmp_path):
+    def length(text, *overrides):
+        return load_recipe(recipe_file(tmp_path, SMALL + text), overrides).data.max_length
+
+    assert length("") == length("batch: {length: 512}\n") == 128
+    assert length("batch: {length: 64}\n") == 64
+    assert length("batch: {length: 64, target_length: 48}\n") == 48
+    assert length("", "batch.length=32") == 32
+    assert length("", "batch.length=64", "data.max_length=50") == 50
+
+
+def test_rows_that_are_too_short_for_the_longest_pair_are_refused(tmp_path):
+    both = ["batch.length=64", "data.max_length=100"]
+    with pytest.raises(
+        UserError, match=r"data\.max_length is 100, but a row .* batch\.length = 64 tokens; lower"
+    ):
+        check_lengths(load_recipe(recipe_file(tmp_path), both))
+    with pytest.raises(UserError, match=r"batch\.target_length = 70 tokens"):
+        check_lengths(
+            load_recipe(recipe_file(tmp_path), [*both, "batch.length=128", "batch.target_length=70"])
+        )
+    check_lengths(load_recipe(recipe_file(tmp_path), ["batch.length=64"]))
+
+
+def test_a_run_of_an_earlier_version_can_be_resumed_with_the_recipe_that_it_had(tmp_path):
+    """max_length was 128 wherever it was not given; with shorter rows and pairs that was no fault."""
+    path = recipe_file(tmp_path, SMALL + "batch: {length: 64}\n")
+    old = load_recipe(path, ["data.max_length=128", "data.vocab.balance=true"])
+    assert differences(old, load_recipe(path)) == []
+    assert differences(old, load_recipe(path, ["data.max_length=40"])) == ["data.max_length: 64 -> 40"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["seed=2", "schedule.exploration=2"], "--set schedule.exploration=2: schedule: exploration must"),
+        (
+            ["schedule.tau=0", "schedule.low=0.1"],
+            "--set schedule.tau=0, --set schedule.low=0.1: schedule: tau",
+        ),
+        (["data.limit=0"], "--set data.limit=0: data: limit"),
+        (["train.stepz=2"], "--set train.stepz=2: there is no key train.stepz; did you mean train.steps?"),
+        (["train.steps=many"], "--set train.steps=many: train.steps: Input should be"),
+        (["train=3"], "--set train=3: train:"),
+    ],
+)
+def test_a_fault_of_the_command_line_is_named_there(tmp_path, overrides, said):
+    assert complaint(tmp_path, SMALL + "train: {steps: 9}\n", overrides).startswith(said)
+
+
+def test_a_fault_of_the_file_is_not_blamed_on_the_command_line(tmp_path):
+    said = complaint(tmp_path, SMALL + "  exploration: 2\n", ["schedule.low=0.1"])
+    assert said.startswith(f"{tmp_path / 'recipe.yaml'}, line 5: schedule: exploration must")
+
+
+def test_a_folder_is_no_recipe(tmp_path):
+    recipe_file(tmp_path)
+    with pytest.raises(
+        UserError, match=r"is a folder, not a recipe; give a YAML file, such as .*/recipe\.yaml"
+    ):
+        load_recipe(tmp_path)

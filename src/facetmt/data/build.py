@@ -49,7 +49,7 @@ def facet_settings(facet: Facet, config: DataConfig, root: Path, vocabulary: str
         for split, files in facet.files.items()
     }
     languages = facet.source_language, facet.target_language
-    rules = config.errors, asdict(config.clean), config.max_length, asdict(config.tags)
+    rules = config.errors, asdict(config.clean), config.longest, asdict(config.tags)
     return digest([VERSION, facet.name, languages, splits, rules, vocabulary])
 
 
@@ -110,7 +110,7 @@ def encode_jobs(facet: Facet, config: DataConfig, codec: Path) -> Iterator[Encod
             files = facet.files[split]
             for chunk in read_chunks(files):
                 yield EncodeJob(
-                    facet.name, split, chunk, files, codec, config.errors, config.clean, config.max_length
+                    facet.name, split, chunk, files, codec, config.errors, config.clean, config.longest
                 )
 
 
@@ -182,6 +182,6 @@ def _check_report(report: Report, facet: Facet, missing_dev: bool) -> None:
         if not report[split]["kept"] and not (split == "dev" and missing_dev):
             reasons = "".join(f", {count} {reason}" for reason, count in report[split]["dropped"].items())
             raise UserError(
-                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons}; mend the "
+                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons}; fix the "
                 "text, or leave the facet out of data.facets"
             )

@@ -144,6 +144,11 @@ def _cells(line: Line, files: Files, number: int, count: int) -> list[bytes]:
         return []
     cells = line.split(b"\t")
     needed = 1 + max(*files.columns, files.labels if isinstance(files.labels, int) else 0)
+    if len(cells) < needed and len(cells) == count:
+        raise UserError(
+            f"{files.source}, line {number}: there is no column {needed}, the text has {count};"
+            " data.columns and data.labels count from 1, and a tab separates columns"
+        )
     if len(cells) != max(count, needed):
         raise UserError(
             f"{files.source}, line {number}: {len(cells)} columns instead of {max(count, needed)};"

@@ -15,6 +15,9 @@ from facetmt.data.lines import decode
 from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 
+LONGEST = 128  # subwords of a side, where the recipe gives no max_length
+TOO_LONG = "too long"  # begins every reason for which a pair is dropped because of its length
+
 
 @dataclass(frozen=True)
 class TagConfig:
@@ -37,7 +40,7 @@ class FacetConfig:
     test: tuple[str, ...] | None = None
     source: str | None = None  # language, where it differs from data.source
     target: str | None = None
-    limit: int | None = None  # the first so many training pairs
+    limit: int | None = None  # only this many training pairs, the first ones
 
     def __post_init__(self) -> None:
         if any(files is not None and len(files) not in (1, 2) for files in (self.train, self.dev, self.test)):
@@ -67,13 +70,13 @@ class DataConfig:
     keep: str | None = (
         None  # file extension of a sidecar of 0 and 1 beside the training text: 0 drops the line
     )
-    limit: int | None = None  # the first so many training pairs of each facet
+    limit: int | None = None  # only this many training pairs of each facet, the first ones
     errors: Literal["strict", "replace"] = "strict"  # invalid UTF-8: stop, or put U+FFFD
     allow_missing_dev: bool = False  # facets without dev text train, but are not in the balanced dev set
-    dev_pairs: int = 200  # pairs from each facet in the balanced dev set
-    max_length: int = (
-        128  # longest side of a pair in subwords, tags and EOS included; longer ones are dropped
-    )
+    dev_pairs: int = 200  # pairs from each facet in the balanced dev set, or all that it has
+    # longest side of a pair in subwords, tags and EOS included; longer ones are dropped. None: LONGEST, or in a
+    # recipe the rows of a batch where they are shorter
+    max_length: int | None = None
     seed: int = 1  # draws the vocabulary's sample and the balanced dev set
     tags: TagConfig = field(default_factory=TagConfig)
     clean: CleanConfig = field(default_factory=CleanConfig)
@@ -92,8 +95,13 @@ class DataConfig:
             raise ValueError("labels and keep need the layout pairs or tsv")
         if self.languages is not None and self.pivot is None:
             raise ValueError("languages are those to pair with the pivot: give one, such as `pivot: en`")
-        if (self.limit is not None and self.limit < 1) or self.dev_pairs < 1 or self.max_length < 2:
+        if (self.limit is not None and self.limit < 1) or self.dev_pairs < 1 or self.longest < 2:
             raise ValueError("limit and dev_pairs must be at least 1 and max_length at least 2")
+
+    @property
+    def longest(self) -> int:
+        """`max_length`, or what stands for it."""
+        return LONGEST if self.max_length is None else self.max_length
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ def decode_chunk(chunk: Chunk, files: Files, errors: str) -> Text:
         for number, source, target in zip(chunk.numbers, chunk.source, chunk.target, strict=True)
         if source is not None and target is not None
     ]
-    dropped["too long"] += len(chunk.numbers) - len(readable)
+    dropped[f"{TOO_LONG} (bytes)"] += len(chunk.numbers) - len(readable)
     numbers = [number for number, _, _ in readable]
     source = decode([line for _, line, _ in readable], files.source, numbers, errors)
     target = decode([line for _, _, line in readable], files.target, numbers, errors)

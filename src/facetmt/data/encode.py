@@ -13,10 +13,11 @@ from facetmt.data.batch import EOS
 from facetmt.data.chunks import Chunk, Files
 from facetmt.data.clean import MOSES_LIMIT, CleanConfig
 from facetmt.data.codec import CODEC, Codec, open_codec
-from facetmt.data.corpus import SentencePair, Text, decode_chunk
+from facetmt.data.corpus import TOO_LONG, SentencePair, Text, decode_chunk
 from facetmt.data.store import spans
 
 Int = NDArray[np.int64]
+REASONS = {"words": f"{TOO_LONG} (words)"}  # what the report calls a verdict of the cleaning
 
 
 class EncodeJob(NamedTuple):
@@ -63,7 +64,7 @@ def encode_chunk(job: EncodeJob) -> Encoded:
     target = with_ends(*codec.vocabulary.encode_flat(text.target, "target"), [])
     lengths = np.stack([source[1], target[1]], axis=1)  # [P, 2]
     fits: NDArray[np.bool_] = np.all(lengths <= job.max_length, axis=1)
-    text.dropped["too long"] += int((~fits).sum())
+    text.dropped[f"{TOO_LONG} (subwords)"] += int((~fits).sum())
     ids = _interleaved(source, target, fits).astype(codec.dtype)
     raw = [] if job.split == "train" else list(compress(text.pairs, fits))
     return Encoded(job.facet, job.split, read, ids, lengths[fits], +text.dropped, raw)
@@ -76,13 +77,13 @@ def _clean(text: Text, codec: Codec, job: EncodeJob) -> Text:
     facet, forward = codec.facet(job.facet), codec.cleaner.forward
     keep = []
     for index, (source, target) in enumerate(zip(text.source, text.target, strict=True)):
-        verdict: str | None = "too long"
+        verdict: str | None = f"{TOO_LONG} (characters)"
         if not codec.cleaner.moses or max(len(source), len(target)) <= MOSES_LIMIT:
             source, target = forward(source, facet.source_language), forward(target, facet.target_language)
             text.source[index], text.target[index] = source, target
             verdict = job.clean.verdict(source, target)
         if verdict is not None:
-            text.dropped[verdict] += 1
+            text.dropped[REASONS.get(verdict, verdict)] += 1
         keep.append(verdict is None)
     return text.where(keep)
 

@@ -83,8 +83,9 @@ def _other_language(config: DataConfig, folder: Path) -> str:
     others = sorted(str(extension) for extension in extensions - {config.pivot})
     if config.pivot not in extensions or len(others) != 1:
         found = ", ".join(sorted(map(str, extensions)))
+        hint = f"; {_hint(folder, 'train')}" if "tsv" in extensions else ""
         raise UserError(
-            f"{folder} must have train.{config.pivot} and one other language, but has train.* of {found}"
+            f"{folder} must have train.{config.pivot} and one other language, but has train.* of {found}{hint}"
         )
     return others[0]
 
@@ -97,8 +98,18 @@ def _pair_files(config: DataConfig, folder: Path, source: str, target: str) -> d
             splits[split] = _with_sidecars(config, folder, split, Files(left, right))
         elif split == "train" or left is not None or right is not None:
             lost = f"{split}.{source if left is None else target}"
-            raise UserError(f"{folder} has no {lost} (nor {lost}.gz)")
+            raise UserError(f"{folder} has no {lost} (nor {lost}.gz); {_hint(folder, split)}")
     return splits
+
+
+def _hint(folder: Path, split: str) -> str:
+    """What to do where a file is missing, given those that are there."""
+    found = sorted(path.name for path in folder.glob(f"{split}.*"))
+    if {f"{split}.tsv", f"{split}.tsv.gz"} & set(found):
+        return f"it has {split}.tsv: for tables set data.layout to tsv (docs/data.md)"
+    if found:
+        return f"it has {', '.join(found)}: the extensions must be data.source and data.target"
+    return "add it"
 
 
 def tsv(config: DataConfig, root: Path) -> Iterator[Facet]:

@@ -24,7 +24,9 @@ def discover(config: DataConfig, base: Path) -> list[Facet]:
     all_written = bool(chosen) and len(written) == len(chosen)
     found = [] if all_written else list(LAYOUTS[config.layout](config, root))
     if not found and not written:
-        raise UserError(f"no facet found in {root}: docs/data.md shows the layout {config.layout}")
+        raise UserError(
+            f"no facet found in {root}: data.layout is {config.layout}, and docs/data.md shows what it looks like"
+        )
     facets = {facet.name: facet for facet in (*found, *written)}
     selected = [_limited(_get(facets, name, root), entry.limit) for name, entry in chosen.items()] or found
     result = [_limited(facet, config.limit) for facet in selected]

@@ -1,6 +1,7 @@
 """Learning a vocabulary: a re-balanced sample, truecasing models, SentencePiece (paper, appendix)."""
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
@@ -26,7 +27,7 @@ class SampleJob(NamedTuple):
     """Sampled lines of a facet, undecoded."""
 
     chunk: Chunk
-    repeats: list[int]  # of each pair
+    repeats: list[list[int]]  # of each pair: its source, its target
     files: Files
     languages: tuple[str, str]
     errors: str
@@ -38,31 +39,56 @@ class SampleText(NamedTuple):
 
     languages: tuple[str, str]
     sides: tuple[list[str], list[str]]
-    pairs: int
+    lines: int  # of both sides, before cleaning
 
 
-def shares(counts: Mapping[str, int], config: VocabConfig) -> dict[str, int]:
-    """Pairs of each facet in the sample; all facets upsampled to the largest, then cut, are equally many."""
+Share = tuple[int, int]  # lines of a facet in the sample: of its source, of its target
+
+
+def shares(facets: Sequence[Facet], counts: Mapping[str, int], config: VocabConfig) -> dict[str, Share]:
+    """Lines of each facet in the sample: facets or languages upsampled to the largest, then cut, are equally many."""
+    if config.balance == "language":
+        return _language_shares(facets, counts, config.sample)
     budget = max(1, config.sample // 2)
-    if config.balance:
-        return dict.fromkeys(counts, min(max(counts.values()), max(1, budget // len(counts))))
+    if config.balance == "facet":
+        share = min(max(counts.values()), max(1, budget // len(counts)))
+        return dict.fromkeys(counts, (share, share))
     part = min(1.0, budget / sum(counts.values()))
-    return {name: max(1, round(count * part)) for name, count in counts.items()}
+    return {name: (max(1, round(count * part)),) * 2 for name, count in counts.items()}
 
 
-def sample_jobs(facet: Facet, config: DataConfig, count: int, share: int) -> Iterator[SampleJob]:
-    """`share` of the facet's `count` training pairs, evenly repeated where it has fewer."""
-    copies, rest = divmod(share, count)
+def _language_shares(facets: Sequence[Facet], counts: Mapping[str, int], sample: int) -> dict[str, Share]:
+    """The paper's way: a language is one text, whichever facets and sides its lines stand in."""
+    sizes: Counter[str] = Counter()
+    for facet in facets:
+        sizes[facet.source_language] += counts[facet.name]
+        sizes[facet.target_language] += counts[facet.name]
+    share = min(max(sizes.values()), max(1, sample // len(sizes)))
+
+    def lines(facet: Facet, language: str) -> int:
+        return max(1, round(share * counts[facet.name] / sizes[language]))
+
+    return {
+        facet.name: (lines(facet, facet.source_language), lines(facet, facet.target_language))
+        for facet in facets
+    }
+
+
+def sample_jobs(facet: Facet, config: DataConfig, count: int, share: Share) -> Iterator[SampleJob]:
+    """`share` of the facet's `count` training pairs, side by side, evenly repeated where it has fewer."""
     key = stream_key(config.seed, "vocabulary", facet.name)
-    extra = np.sort(permuted(np.arange(rest), count, key))
+    copies = [side // count for side in share]
+    extras = [np.sort(permuted(np.arange(side % count), count, key)) for side in share]
     files = facet.files["train"]
     languages = facet.source_language, facet.target_language
     start = 0
     for numbers, source, target, _ in read_chunks(files):
         end = start + len(numbers)
-        repeats = np.full(end - start, copies)
-        repeats[extra[np.searchsorted(extra, start) : np.searchsorted(extra, end)] - start] += 1
-        picked = np.flatnonzero(repeats).tolist()
+        repeats = np.tile(copies, (end - start, 1))  # [P, 2]
+        for side, extra in enumerate(extras):
+            here = extra[np.searchsorted(extra, start) : np.searchsorted(extra, end)] - start
+            repeats[here, side] += 1
+        picked = np.flatnonzero(repeats.any(axis=1)).tolist()
         start = end
         if picked:
             lines = Chunk(
@@ -82,13 +108,15 @@ def sample_text(job: SampleJob) -> SampleText:
     """Decode, clean and repeat; what could not be trained on is not learned from."""
     repeats = dict(zip(job.chunk.numbers, job.repeats, strict=True))
     cleaner = _cleaner(job.moses)
-    result = SampleText(job.languages, ([], []), sum(job.repeats))
+    result = SampleText(job.languages, ([], []), sum(map(sum, job.repeats)))
     text = decode_chunk(job.chunk, job.files, job.errors)
     for pair, *sides in zip(text.pairs, text.source, text.target, strict=True):
         if job.moses and max(map(len, sides)) > MOSES_LIMIT:
             continue
-        for line, language, lines in zip(sides, job.languages, result.sides, strict=True):
-            lines.extend([cleaner.tokenise(line, language)] * repeats[pair.line])
+        for line, language, lines, times in zip(
+            sides, job.languages, result.sides, repeats[pair.line], strict=True
+        ):
+            lines.extend([cleaner.tokenise(line, language)] * times if times else [])
     return result
 
 
@@ -106,11 +134,11 @@ def learn_codec(
     """Learn everything that the text's ids depend on and save it in `directory`."""
     work = directory / "sample"
     work.mkdir()
-    parts = shares(counts, config.vocab)
+    parts = shares(facets, counts, config.vocab)
     jobs = chain.from_iterable(
         sample_jobs(facet, config, counts[facet.name], parts[facet.name]) for facet in facets
     )
-    total = sum(parts.values())
+    total = sum(map(sum, parts.values()))
     samples = _write_samples(workers.run(sample_text, jobs), work, lambda n: progress("sample", n, total))
     cleaner = Cleaner(config.clean.moses)
     if config.clean.moses:
@@ -141,7 +169,7 @@ def _write_samples(texts: Iterator[SampleText], work: Path, progress: Callable[[
     done = 0
     with ExitStack() as stack:
         files: dict[tuple[int, str], TextIO] = {}
-        for languages, sides, pairs in texts:
+        for languages, sides, sampled in texts:
             for side, (language, lines) in enumerate(zip(languages, sides, strict=True)):
                 if (side, language) not in files:
                     path = samples[side, language] = work / f"{side}.{len(samples)}.txt"
@@ -149,7 +177,7 @@ def _write_samples(texts: Iterator[SampleText], work: Path, progress: Callable[[
                         open(path, "w", encoding="utf-8", newline="\n")
                     )
                 files[side, language].writelines(f"{line}\n" for line in lines)
-            done += pairs
+            done += sampled
             progress(done)
     return samples
 

@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain, groupby
 from pathlib import Path
@@ -20,14 +20,23 @@ from facetmt.data.corpus import DataConfig, Facet
 from facetmt.data.encode import Encoded, encode_chunk
 from facetmt.data.layouts import discover
 from facetmt.data.learn import Progress, learn_codec
+from facetmt.data.manifest import (
+    MANIFEST,
+    VERSION,
+    Manifest,
+    check_settings,
+    cuts_dev,
+    former_manifest,
+    new_manifest,
+    read_manifest,
+)
 from facetmt.data.permutation import permuted, stream_key
 from facetmt.data.store import Store, open_store, replace_directory, write_atomic, write_synced
 from facetmt.data.vocab import Vocabulary
 from facetmt.data.workers import Workers, open_workers
 from facetmt.errors import UserError
 
-VERSION = 1
-MANIFEST, REPORT, VOCABULARY, FACETS = "prepared.json", "report.json", "vocabulary", "facets"
+REPORT, VOCABULARY, FACETS = "report.json", "vocabulary", "facets"
 SETTINGS = "settings.sha256"  # what the vocabulary was learned with
 SMALL, MOSES_SMALL = 8 << 20, 1 << 19  # bytes of text that are not worth starting processes for
 
@@ -37,7 +46,8 @@ Int = NDArray[np.int64]
 class Prepared:
     """A prepared corpus: facets in order, their stores, and all that turns text into ids and back."""
 
-    def __init__(self, directory: Path, dev_pairs: int, seed: int, fingerprints: Mapping[str, str]) -> None:
+    def __init__(self, directory: Path, manifest: Manifest) -> None:
+        fingerprints: dict[str, str] = dict(manifest["facets"])
         self.directory = directory
         self.codec = open_codec(directory / VOCABULARY)
         self.facets = [self.codec.facet(name) for name in fingerprints]
@@ -49,7 +59,9 @@ class Prepared:
         for facet, *stores in zip(self.facets, *self._stores.values(), strict=True):
             if _fingerprint(stores) != fingerprints.get(facet.name):
                 raise UserError(f"{directory} was left half prepared (facet {facet.name}): prepare again")
-        self.dev_chosen = _balanced(self._stores["dev"], dev_pairs, seed)
+        self.dev_chosen = _balanced(
+            self._stores["dev"], int(manifest["dev_pairs"]), manifest["seed"], cut=cuts_dev(manifest)
+        )
         self.fingerprint: dict[str, str] = {
             "vocabulary": self.vocabulary.fingerprint,
             "dev set": digest([indices.tolist() for indices in self.dev_chosen]),
@@ -111,9 +123,9 @@ def _fingerprint(stores: Sequence[Store]) -> str:
     return digest([store.header.sha256 for store in stores])
 
 
-def _balanced(stores: Sequence[Store], pairs: int, seed: int) -> list[Int]:
-    """Indices of the same number of dev pairs from each facet that has any."""
-    count = min([pairs, *(len(store) for store in stores if len(store))])
+def _balanced(stores: Sequence[Store], pairs: int, seed: int, *, cut: bool) -> list[Int]:
+    """Indices of so many dev pairs of each facet, or all that it has; `cut`: no more than the smallest has."""
+    count = min([pairs, *(len(store) for store in stores if len(store) and cut)])
     return [
         np.sort(
             permuted(
@@ -126,32 +138,39 @@ def _balanced(stores: Sequence[Store], pairs: int, seed: int) -> list[Int]:
 
 def open_prepared(output: Path) -> Prepared:
     """What `prepare` left in a folder; an error says so if it is missing, damaged or half done."""
+    manifest = read_manifest(output)
     try:
-        manifest = json.loads((output / MANIFEST).read_text("utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"there is no prepared corpus in {output}: run prepare first") from None
-    except (OSError, ValueError, RecursionError):
-        raise UserError(f"{output / MANIFEST} is damaged: prepare again") from None
-    if not isinstance(manifest, dict) or manifest.get("version") != VERSION:
-        raise UserError(f"{output} was prepared by another version of facetmt: prepare again")
-    try:
-        return Prepared(output, int(manifest["dev_pairs"]), manifest["seed"], dict(manifest["facets"]))
+        return Prepared(output, manifest)
     except (KeyError, TypeError, ValueError):
         raise UserError(f"{output / MANIFEST} is damaged: prepare again") from None
 
 
 def prepare(
-    config: DataConfig, base: Path, output: Path, workers: int | None = None, progress: Progress | None = None
+    config: DataConfig,
+    base: Path,
+    output: Path,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    *,
+    overwrite: bool = False,
 ) -> Prepared:
-    """Bring `output` up to date with the corpus; `workers` processes (None: one a core, 1: none besides this)."""
+    """Bring `output` up to date with the corpus; `workers` processes (None: one per core, 1: none besides this).
+
+    A folder that was prepared with other settings is left alone, unless `overwrite` says so.
+    """
     tell: Progress = progress or (lambda stage, done, total: None)
     root = base / config.root
     facets = discover(config, base)
+    former = None if overwrite else former_manifest(output)
+    if former is not None:
+        check_settings(former, config, [facet.name for facet in facets], output)
+    given = config
     if config.tags.target_language is None:
         several = len({facet.target_language for facet in facets}) > 1
         config = replace(config, tags=replace(config.tags, target_language=several))
     try:
         _refresh(config, root, facets, output, workers, tell)
+        _finish(output, facets, lambda fingerprints: new_manifest(given, fingerprints, former))
     except OSError as error:
         raise UserError(
             f"cannot write to {output} ({error.strerror or error}): make room and prepare again"
@@ -175,15 +194,15 @@ def _refresh(
             if not learned:
                 _learn(config, facets, scans, output / VOCABULARY, settings, workers, tell)
             _build(config, root, stale, scans, output, workers, tell)
-    _finish(config, facets, output)
 
 
 def vocabulary_settings(config: DataConfig, facets: Sequence[Facet]) -> str:
     """A digest of what the vocabulary depends on; the text itself is not part of it (docs/data.md)."""
     names = sorted([facet.name, facet.source_language, facet.target_language] for facet in facets)
-    return digest(
-        [VERSION, asdict(config.vocab), config.clean.moses, asdict(config.tags), config.seed, names]
-    )
+    # as earlier versions wrote it, so that what they learned is not learned again
+    balance = {"facet": True, "none": False}.get(str(config.vocab.balance), config.vocab.balance)
+    vocab = {**asdict(config.vocab), "balance": balance}
+    return digest([VERSION, vocab, config.clean.moses, asdict(config.tags), config.seed, names])
 
 
 def _is_learned(directory: Path, settings: str) -> bool:
@@ -268,20 +287,14 @@ def _told(parts: Iterator[Encoded], total: int, tell: Progress) -> Iterator[Enco
         yield part
 
 
-def _finish(config: DataConfig, facets: Sequence[Facet], output: Path) -> None:
+def _finish(output: Path, facets: Sequence[Facet], manifest: Callable[[dict[str, str]], Manifest]) -> None:
     """Write the manifest if it changed, then remove what no longer belongs to the corpus."""
     fingerprints = {
         facet.name: _fingerprint([open_store(output / FACETS / facet.name / split) for split in build.STORES])
         for facet in facets
     }
     reports = {facet.name: _about(output, facet.name)["report"] for facet in facets}
-    manifest = {
-        "version": VERSION,
-        "dev_pairs": config.dev_pairs,
-        "seed": config.seed,
-        "facets": fingerprints,
-    }
-    contents: dict[str, Any] = {REPORT: reports, MANIFEST: manifest}
+    contents: dict[str, Any] = {REPORT: reports, MANIFEST: manifest(fingerprints)}
     for name, value in contents.items():
         data = json.dumps(value, indent=1, ensure_ascii=False).encode()
         path = output / name

@@ -165,7 +165,7 @@ class MixedSampler(Sampler):
 
 
 class DevSampler(Sampler):
-    """Random batches from the balanced dev set: `chosen` has the same number of indices for each facet."""
+    """Random batches from the balanced dev set: `chosen` has the indices of each facet."""
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 MB, GB = 10**6, 10**9
 STATMT, STATMT_DATA = "http://www.statmt.org", "http://data.statmt.org"
+STANFORD = "https://nlp.stanford.edu/projects/nmt"
 PARAPHRASES = "https://raw.githubusercontent.com/google/wmt19-paraphrased-references"
 PARAPHRASES_COMMIT = "4c2493c5171e63fc6ee52bfd37cf55a94492d125"
 
@@ -119,6 +120,20 @@ TASKS: dict[str, Task] = {
                 for year, name in PARAPHRASED.items()
             ),
         ),
+    ),
+    # WMT 2014 English-German as Stanford's NMT project (Luong et al. 2015) prepared it: tokenised, 4.5M pairs.
+    "wmt14": Task(
+        tuple(
+            Source(
+                f"{split}.{language}",
+                f"{STANFORD}/data/wmt14.en-de/{name}.{language}",
+                f"{STANFORD}/",
+                limit=1 * GB,
+            )
+            for split, name in (("train", "train"), ("dev", "newstest2013"), ("test", "newstest2014"))
+            for language in ("en", "de")
+        ),
+        anchor="train.en",
     ),
     # For `facetmt label`: natural German, and the English whose translations are the translated German
     # (docs/translationese.md). The paper names the collection, not the year.

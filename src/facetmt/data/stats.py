@@ -5,7 +5,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from facetmt.data.build import STORES
+from facetmt.data.corpus import TOO_LONG
+from facetmt.data.formats import SPLITS
 from facetmt.data.prepare import Prepared
+
+MUCH = 0.2  # a larger share of a facet that is too long is a mistake in the settings or in the text
+ADVICE = {  # what to do, by what there is too much of
+    "bytes": "is the text one sentence per line?",
+    "characters": "is the text one sentence per line?",
+    "words": "raise data.clean.max_words, or split the lines",
+    "subwords": "raise data.max_length and batch.length, or split the lines",
+}
 
 
 class FacetStats(NamedTuple):
@@ -19,7 +30,7 @@ class FacetStats(NamedTuple):
     target_tokens: int
     dev_pairs: int
     test_pairs: int
-    dropped: dict[str, int]  # training and dev pairs by reason
+    dropped: dict[str, dict[str, int]]  # pairs by split and reason
 
 
 class CorpusStats(NamedTuple):
@@ -31,7 +42,7 @@ class CorpusStats(NamedTuple):
     source_tokens: int
     target_tokens: int
     entropy: float
-    dropped: dict[str, int]
+    dropped: dict[str, dict[str, int]]
 
 
 def stats(prepared: Prepared) -> tuple[CorpusStats, list[FacetStats]]:
@@ -39,7 +50,7 @@ def stats(prepared: Prepared) -> tuple[CorpusStats, list[FacetStats]]:
     rows = []
     for facet, store in zip(prepared.facets, prepared.stores("train"), strict=True):
         report = prepared.reports[facet.name]
-        dropped = Counter(report["train"]["dropped"]) + Counter(report["dev"]["dropped"])
+        dropped = {split: dict(report[split]["dropped"]) for split in SPLITS if report[split]["dropped"]}
         rows.append(
             FacetStats(
                 facet.name,
@@ -50,7 +61,7 @@ def stats(prepared: Prepared) -> tuple[CorpusStats, list[FacetStats]]:
                 store.header.target_tokens,
                 report["dev"]["kept"],
                 report["test"]["kept"],
-                dict(dropped),
+                dropped,
             )
         )
     whole = CorpusStats(
@@ -60,9 +71,34 @@ def stats(prepared: Prepared) -> tuple[CorpusStats, list[FacetStats]]:
         sum(row.source_tokens for row in rows),
         sum(row.target_tokens for row in rows),
         entropy([row.pairs for row in rows]),
-        dict(sum((Counter(row.dropped) for row in rows), Counter())),
+        {split: counts for split in SPLITS if (counts := _total(rows, split))},
     )
     return whole, rows
+
+
+def _total(rows: Sequence[FacetStats], split: str) -> dict[str, int]:
+    return dict(sum((Counter(row.dropped.get(split, {})) for row in rows), Counter()))
+
+
+def losses(prepared: Prepared) -> list[str]:
+    """A sentence for each facet of which more than a fifth was dropped for its length."""
+    found = []
+    for name, report in prepared.reports.items():
+        for split in STORES:
+            reasons = {
+                reason: count
+                for reason, count in report[split]["dropped"].items()
+                if reason.startswith(TOO_LONG)
+            }
+            lost, read = sum(reasons.values()), report[split]["read"]
+            if lost > MUCH * read:
+                main = max(reasons, key=reasons.__getitem__)
+                advice = ADVICE.get(main.removeprefix(TOO_LONG).strip(" ()"), ADVICE["subwords"])
+                found.append(
+                    f"facet {name}: {lost:,} of {read:,} {split} pairs ({lost / read:.0%}) were dropped as {main}; "
+                    f"{advice}"
+                )
+    return found
 
 
 def entropy(sizes: Sequence[int]) -> float:

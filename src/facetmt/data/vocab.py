@@ -37,7 +37,9 @@ class VocabConfig:
     kind: Literal["unigram", "bpe"] = "unigram"  # how SentencePiece learns pieces
     size: int = 32_000  # pieces a model, the 4 special symbols included; tags come on top
     joint: bool = True  # one model for both sides; false: one a side
-    balance: bool = True  # learn on every facet upsampled to the largest; false: on the plain concatenation
+    # learn on all facets, or all languages, upsampled to the largest; none: on the plain concatenation.
+    # Recipes of earlier versions have true for facet and false for none.
+    balance: Literal["facet", "language", "none"] | bool = "facet"
     sample: int = (
         300_000  # sentences to learn from, both sides together (unigram: about 2.5 KB of memory each)
     )
@@ -50,6 +52,8 @@ class VocabConfig:
             raise ValueError(f"vocab.size must be above {META} and vocab.sample at least 2")
         if not 0.98 <= self.coverage <= 1:
             raise ValueError("vocab.coverage must be between 0.98 and 1")
+        if isinstance(self.balance, bool):
+            object.__setattr__(self, "balance", "facet" if self.balance else "none")
 
 
 class Vocabulary:

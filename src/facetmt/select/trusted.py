@@ -103,7 +103,7 @@ def encode_trusted(
 ) -> list[Store]:
     """Clean, encode and drop as for training; the text of the second direction is the first one's, turned round."""
     stores, data = [], model.recipe.data
-    longest = min(data.max_length, *model.recipe.batch.width)
+    longest = min(data.longest, *model.recipe.batch.width)
     for facet, files in zip(facets, (Files(*texts), Files(texts[1], texts[0])), strict=False):
         path, dropped = work / STORES / facet.name, Counter[str]()
         vocabulary = model.codec.vocabulary.fingerprint

@@ -51,15 +51,16 @@ def describe_validation(row: Row, best: bool) -> str:
 
 @contextmanager
 def prepare_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A callback (stage, done, total) that draws a bar a stage, on a terminal."""
+    """A callback (stage, done, total) that draws a bar per stage on a terminal, and elsewhere a line now and then."""
+    if not sys.stderr.isatty():
+        yield PlainStages()
+        return
     columns = (
         TextColumn("{task.description}", markup=False),  # names may hold brackets
         BarColumn(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
     )
-    with Progress(
-        *columns, TimeElapsedColumn(), console=Console(stderr=True), disable=not sys.stderr.isatty()
-    ) as bars:
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
 
         def tell(stage: str, done: int, total: int) -> None:
@@ -102,6 +103,21 @@ class PlainProgress:
             seconds = round((now - self._start) * (1 - share) / share)
             left = f", {share:.0%}, about {timedelta(seconds=seconds)} left"
         print(f"{self._what}: {done:,} {self._unit}{left}", file=sys.stderr, flush=True)
+
+
+class PlainStages:
+    """How far the stages of a preparation are, for logs and pipes; what is soon done says nothing."""
+
+    NEW, SAME = 1.0, 5.0  # seconds since the last line, for a new stage and for the same
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._stage, self._said = clock, "", clock()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        now = self._clock()
+        if now - self._said >= (self.SAME if stage == self._stage else self.NEW):
+            print(f"{stage} {done:,}{f'/{total:,}' if total else ''}", file=sys.stderr, flush=True)
+            self._stage, self._said = stage, now
 
 
 class PlainLines:

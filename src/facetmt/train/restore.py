@@ -37,7 +37,7 @@ class TrainedModel:
     @property
     def decode(self) -> DecodeConfig:
         """How to search, with what the recipe leaves to the length of the training text."""
-        return self.recipe.decode.for_training(self.recipe.data.max_length)
+        return self.recipe.decode.for_training(self.recipe.data.longest)
 
 
 def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:

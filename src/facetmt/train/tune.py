@@ -1,47 +1,54 @@
-"""Search over any keys of a recipe (the paper's grid over μ and γ): each trial is a run, bad ones stop early."""
+"""Search over any keys of a recipe (the paper's grid over μ and γ): each setting is a run, bad ones stop early."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from facetmt.errors import UserError
-from facetmt.recipe import Recipe, load_recipe
+from facetmt.recipe import Recipe, check_lengths, load_recipe, split_setting
 from facetmt.runlog import RECIPE
 from facetmt.train.display import Row
 from facetmt.train.run import train
 
 JOURNAL = "study.journal"
+Settings = dict[str, Any]
 Grid = dict[str, list[Any]]
+Tell = Callable[[str], None]
 PAPER_GRID: Grid = {"schedule.learning_rate": [0.001, 0.01, 0.1], "schedule.exploration": [0.1, 0.25, 0.5]}
+PREPARED = ("data.", "batch.")  # keys that change what is prepared; rows may bound the longest pair
+AGAIN = ("interrupted", "failed")  # states of a setting that the next call tries again
 
 
 @dataclass(frozen=True)
 class Trial:
     """One setting and how it did."""
 
-    number: int
-    settings: dict[str, Any]
-    score: float | None  # best dev BLEU; None if it failed
-    state: str  # complete, pruned, fail, running
+    settings: Settings
+    score: float | None  # best dev BLEU so far; None before the first validation
+    state: str  # complete, pruned, running, interrupted, failed
     run: str  # name of its run directory
+    error: str | None = None  # why it failed
 
 
 def parse_grid(words: Sequence[str]) -> Grid:
-    """`key=a,b,c` a word; without words the paper's grid."""
+    """`key=a,b,c` per word, read as a recipe's values are; without words the paper's grid."""
     grid: Grid = {}
     for word in words:
-        key, separator, values = word.partition("=")
-        if not separator or not values:
-            raise UserError(
-                f"--grid {word}: write it as key=value,value, such as schedule.exploration=0.1,0.25"
-            )
-        grid[key] = [yaml.safe_load(value) for value in values.split(",")]
+        where = f"--grid {word}"
+        key, separator, text = word.partition("=")
+        example = "schedule.exploration=0.1,0.25"
+        _, values = split_setting(f"{key}{separator}[{text}]" if text else "", where, example)
+        if not all(value is None or isinstance(value, str | int | float | bool) for value in values):
+            raise UserError(f"{where}: the values must be numbers, words, true, false or null; quote them")
+        grid[key] = values
     return grid or PAPER_GRID
 
 
@@ -55,38 +62,173 @@ def tune(
     trials: int | None,
     storage: str | None,
     seed: int,
-) -> list[Trial]:
-    """Run trials until the grid is done (or `trials` of them); another worker may call this at the same time."""
+    tell: Tell = lambda line: None,
+) -> tuple[list[Trial], bool]:
+    """Try settings until the grid is done, or `trials` of them; others may call this at the same time.
+
+    Returns every setting, the best first, and whether no signal stopped it.
+    """
     optuna = import_optuna()
-    load_settings(
-        recipe, overrides, {key: values[0] for key, values in grid.items()}
-    )  # a misspelt key fails now
+    if sampler == "tpe" and trials is None:
+        raise UserError(
+            "--sampler tpe never ends by itself; say how many settings to try, such as --trials 20"
+        )
     out.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(
         study_name="facetmt",
         direction="maximize",
         storage=open_storage(optuna, out, storage),
         load_if_exists=True,
-        sampler=optuna.samplers.GridSampler(grid, seed=seed)
-        if sampler == "grid"
-        else optuna.samplers.TPESampler(seed=seed),
         pruner=optuna.pruners.SuccessiveHalvingPruner(),
     )
+    search = Search(optuna, study, recipe, out, grid, overrides, whole=sampler == "grid")
+    search.check()
+    tried: set[str] = set()
+    while trials is None or len(tried) < trials:
+        settings = search.next(tried)
+        if settings is None and search.whole:
+            break
+        fresh = seed + len(study.get_trials(deepcopy=False))  # a new sampler must not draw the same again
+        study.sampler = (
+            point_sampler(optuna, settings) if settings else optuna.samplers.TPESampler(seed=fresh)
+        )
+        if not search.run(tried, tell):
+            return search.trials(), False
+    return search.trials(), True
 
-    def objective(trial: Any) -> float:
-        settings = {key: trial.suggest_categorical(key, values) for key, values in grid.items()}
-        name = run_name(settings)
-        trial.set_user_attr("run", name)
-        chosen = load_settings(recipe, overrides, settings)
-        resume = (out / name / RECIPE).is_file()
-        outcome = train(chosen, out / name, resume=resume, watchers=[Pruner(optuna, trial)])
-        if not outcome.finished:
-            study.stop()
-            raise optuna.TrialPruned
-        return outcome.best[0] if outcome.best else 0.0
 
-    study.optimize(objective, n_trials=trials, catch=())
-    return results(study)
+@dataclass(frozen=True)
+class Search:
+    """A study, the settings that it may try, and where their runs are."""
+
+    optuna: Any
+    study: Any
+    recipe: Path
+    out: Path
+    grid: Grid
+    overrides: Sequence[str]
+    whole: bool  # every point of the grid, not those that a sampler picks
+
+    def load(self, settings: Settings) -> Recipe:
+        """The recipe with a setting; text that is prepared differently has a folder of its own."""
+        values = dict(settings)
+        if data := {key: value for key, value in settings.items() if key.startswith(PREPARED)}:
+            values["prepared"] = str((self.out / f"prepared-{run_name(data)}").absolute())
+        chosen = load_recipe(self.recipe, self.overrides, values)
+        check_lengths(chosen)
+        return chosen
+
+    def points(self) -> list[Settings]:
+        """Every point of the grid."""
+        return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
+
+    def check(self) -> None:
+        """Refuse a misspelt key or an impossible value at once, and other values than the study has."""
+        first = {key: values[0] for key, values in self.grid.items()}
+        for settings in ({**first, key: value} for key, values in self.grid.items() for value in values):
+            self.load(settings)
+        for trial in self.study.get_trials(deepcopy=False):
+            for key, known in trial.distributions.items():
+                if key in self.grid and tuple(self.grid[key]) != tuple(known.choices):
+                    before = ",".join(map(str, known.choices))
+                    raise UserError(
+                        f"the study in {self.out} tries {key}={before}; give the same --grid, or another --out"
+                    )
+
+    def next(self, tried: set[str]) -> Settings | None:
+        """A setting that was interrupted, else, of the whole grid, one that was never tried."""
+        known = {trial.run: trial for trial in self.trials()}
+        left = [trial.settings for trial in known.values() if trial.state in AGAIN]
+        new = [point for point in self.points() if run_name(point) not in known] if self.whole else []
+        return next((one for one in (*left, *new) if run_name(one) not in tried), None)
+
+    def run(self, tried: set[str], tell: Tell) -> bool:
+        """Train the sampler's setting from its start or its checkpoint; False if a signal stopped it."""
+        trial = self.study.ask()
+        settings = {key: trial.suggest_categorical(key, values) for key, values in self.grid.items()}
+        run = self.out / run_name(settings)
+        tried.add(run.name)
+        with claim(run) as free:
+            if not free:  # another worker was quicker
+                self.study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
+                return True
+            trial.set_user_attr("run", run.name)
+            trial.set_user_attr("place", place_of(run))
+            resume = (run / RECIPE).is_file()
+            number = (
+                f"{self.points().index(settings) + 1} of {len(self.points())}" if self.whole else len(tried)
+            )
+            tell(f"setting {number}, {describe(settings)}: {'continued' if resume else 'new'}, {run}")
+            return self._train(trial, run, settings, resume)
+
+    def _train(self, trial: Any, run: Path, settings: Settings, resume: bool) -> bool:
+        states, finished = self.optuna.trial.TrialState, True
+        try:
+            watcher = Pruner(self.optuna, trial)
+            outcome = train(self.load(settings), run, resume=resume, watchers=[watcher])
+            finished = outcome.finished
+            if finished:
+                self.study.tell(trial, outcome.best[0] if outcome.best else 0.0)
+            else:
+                self.study.tell(trial, state=states.FAIL)
+        except self.optuna.TrialPruned:
+            self.study.tell(trial, state=states.PRUNED)
+        except UserError as error:
+            trial.set_user_attr("error", str(error))
+            self.study.tell(trial, state=states.FAIL)
+        except BaseException:
+            self.study.tell(trial, state=states.FAIL)
+            raise
+        return finished
+
+    def trials(self) -> list[Trial]:
+        """Every setting that was tried, once, the best first."""
+        found: dict[str, list[Any]] = {}
+        for trial in self.study.get_trials(deepcopy=False):
+            if trial.params.keys() == self.grid.keys():
+                found.setdefault(trial.user_attrs.get("run") or run_name(trial.params), []).append(trial)
+        merged = [self._merged(name, tries) for name, tries in found.items()]
+        return sorted(merged, key=lambda trial: (trial.score is None, -(trial.score or 0.0)))
+
+    def _merged(self, name: str, tries: Sequence[Any]) -> Trial:
+        """A setting that was interrupted and resumed has several trials in the study: they are one run."""
+        states = [self._state(trial) for trial in tries]
+        state = next((one for one in ("complete", "pruned", "running") if one in states), states[-1])
+        scores = [score for trial in tries for score in (trial.value, *trial.intermediate_values.values())]
+        best = max((score for score in scores if score is not None), default=None)
+        settings = {key: tries[-1].params[key] for key in self.grid}
+        return Trial(settings, best, state, name, tries[-1].user_attrs.get("error"))
+
+    def _state(self, trial: Any) -> str:
+        name: str = trial.state.name.lower()
+        if name == "fail":
+            return "failed" if "error" in trial.user_attrs else "interrupted"
+        return "interrupted" if name == "running" and self._is_dead(trial) else name
+
+    def _is_dead(self, trial: Any) -> bool:
+        """Whether the worker of a running trial is gone: known only where its lock is one of this machine."""
+        run = self.out / str(trial.user_attrs.get("run"))
+        if trial.user_attrs.get("place") != place_of(run):
+            return False
+        with claim(run) as free:
+            return free
+
+
+def place_of(run: Path) -> str:
+    """Machine and folder of a run."""
+    return f"{socket.gethostname()}:{run.resolve()}"
+
+
+@contextmanager
+def claim(run: Path) -> Iterator[bool]:
+    """Whether no other process has the run; inside, it is this one's. The system frees it when a process ends."""
+    with open(run.with_name(f".{run.name}.lock"), "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
 
 
 def import_optuna() -> Any:
@@ -98,6 +240,22 @@ def import_optuna() -> Any:
     return optuna
 
 
+def point_sampler(optuna: Any, settings: Settings) -> Any:
+    """Draws these settings: optuna's own grid counts an interrupted trial as done."""
+
+    class Point(optuna.samplers.BaseSampler):  # type: ignore[misc]
+        def infer_relative_search_space(self, study: Any, trial: Any) -> Settings:
+            return {}
+
+        def sample_relative(self, study: Any, trial: Any, search_space: Any) -> Settings:
+            return {}
+
+        def sample_independent(self, study: Any, trial: Any, param_name: str, distribution: Any) -> Any:
+            return settings[param_name]
+
+    return Point()
+
+
 def open_storage(optuna: Any, out: Path, address: str | None) -> Any:
     """A journal file in the output folder, or a database that many machines share."""
     if address is not None:
@@ -106,8 +264,9 @@ def open_storage(optuna: Any, out: Path, address: str | None) -> Any:
     return optuna.storages.JournalStorage(backend)
 
 
-def load_settings(recipe: Path, overrides: Sequence[str], settings: Mapping[str, Any]) -> Recipe:
-    return load_recipe(recipe, [*overrides, *(f"{key}={value}" for key, value in settings.items())])
+def describe(settings: Mapping[str, Any]) -> str:
+    """As on a command line."""
+    return " ".join(f"{key}={'null' if value is None else value}" for key, value in settings.items())
 
 
 def run_name(settings: Mapping[str, Any]) -> str:
@@ -136,21 +295,3 @@ class Pruner:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def results(study: Any) -> list[Trial]:
-    """All trials of the study, best first."""
-    found = [
-        Trial(
-            number=trial.number,
-            settings=dict(trial.params),
-            score=max(
-                [*trial.intermediate_values.values(), *([trial.value] if trial.value is not None else [])],
-                default=None,
-            ),
-            state=trial.state.name.lower(),
-            run=trial.user_attrs.get("run", ""),
-        )
-        for trial in study.get_trials(deepcopy=False)
-    ]
-    return sorted(found, key=lambda trial: (trial.score is None, -(trial.score or 0.0)))

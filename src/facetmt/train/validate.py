@@ -30,7 +30,7 @@ class Validator:
         self._loss = make_facet_loss(session.graph, len(session.prepared.facets), everywhere)
         recipe = session.recipe
         decode = replace(
-            recipe.decode.for_training(recipe.data.max_length), beam=recipe.train.validation_beam
+            recipe.decode.for_training(recipe.data.longest), beam=recipe.train.validation_beam
         )
         self._translator = Translator(session.graph, session.prepared.codec, decode, session.placement)
         self._evaluate = recipe.evaluate

@@ -50,12 +50,18 @@ def test_what_is_dropped_is_counted_by_reason(job):
         (b"zwei", b"two"),
     ]
     encoded = encode_chunk(job(pairs, "dev", clean=CleanConfig(max_words=20, max_ratio=3)))
-    assert encoded.dropped == {"filtered": 2, "words": 1, "blank": 1, "too long": 1, "ratio": 1}
+    assert encoded.dropped == {
+        "filtered": 2,
+        "too long (words)": 1,
+        "blank": 1,
+        "too long (bytes)": 1,
+        "ratio": 1,
+    }
     assert [pair.line for pair in encoded.text] == [1, 6] and len(encoded.lengths) == 2
     short = encode_chunk(job(pairs, "dev", max_length=int(encoded.lengths.max())))
     assert short.text == encoded.text
     none = encode_chunk(job(pairs, "dev", max_length=2))
-    assert none.text == [] and none.ids.tolist() == [] and none.dropped["too long"] == 5
+    assert none.text == [] and none.ids.tolist() == [] and none.dropped["too long (subwords)"] == 4
 
 
 def test_test_text_is_kept_however_long(job):

@@ -124,3 +124,19 @@ def test_missing_labels_come_with_the_command_that_makes_them(pairs_folder, writ
     command = f"facetmt label --models DIR --text {folder}/{split}.de --out {folder}/{split}.facet"
     assert f"has no {split}.facet" in str(caught.value) and command in str(caught.value)
     assert ("evaluate.sets" in str(caught.value)) == (split == "test")
+
+
+def test_a_table_where_text_files_were_sought_is_recognised(tmp_path, write_lines):
+    for split in ("train", "dev"):
+        write_lines(tmp_path / "news" / f"{split}.tsv", ["a\tA"])
+    for config in (DataConfig(root=".", source="cs", target="en"), DataConfig(root=".", pivot="en")):
+        with pytest.raises(UserError, match=r"it has train\.tsv: for tables set data\.layout to tsv"):
+            discover(config, tmp_path)
+
+
+def test_the_files_that_are_there_are_named_where_one_is_missing(pairs_folder):
+    base = pairs_folder("news", ["de", "en"])
+    with pytest.raises(
+        UserError, match=r"no train\.cs .*; it has train\.de, train\.en: the extensions must be data"
+    ):
+        discover(DataConfig(root=".", source="cs", target="en"), base)

@@ -8,6 +8,7 @@ import tarfile
 import threading
 import zipfile
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
@@ -16,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facetmt.data import sources, unpack, wmt
+from facetmt.data.corpus import DataConfig
 from facetmt.data.get import DOWNLOADS, get
+from facetmt.data.layouts import discover
 from facetmt.data.sources import TASKS, Source, Task
 from facetmt.data.unpack import unpack as unpack_archive
 from facetmt.errors import UserError
@@ -316,6 +319,21 @@ def test_only_the_members_asked_for_come_out(tmp_path):
     (tmp_path / "data.tgz").write_bytes(tarred({"./cc.de-en.de": b"a", "cc.fr-en.fr": b"b"}))
     unpack_archive(tmp_path / "data.tgz", tmp_path / "in", 10**6, only="cc.de-en.*")
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["cc.de-en.de"]
+
+
+def test_plain_files_take_the_names_of_the_layout(tmp_path):
+    task = TASKS["wmt14"]
+    assert {source.name: str(source.url).rsplit("/", 1)[1] for source in task.sources} == {
+        f"{split}.{language}": f"{name}.{language}"
+        for split, name in (("train", "train"), ("dev", "newstest2013"), ("test", "newstest2014"))
+        for language in ("en", "de")
+    }
+    with serving({source.name: f"{source.name}\n".encode() for source in task.sources}) as (base, _):
+        local = [replace(source, url=f"{base}/{source.name}") for source in task.sources]
+        get("wmt14", tmp_path, table={"wmt14": replace(task, sources=tuple(local))})
+    assert (tmp_path / "dev.de").read_bytes() == b"dev.de\n"
+    (facet,) = discover(DataConfig(root=".", source="en", target="de"), tmp_path)
+    assert sorted(facet.files) == ["dev", "test", "train"]
 
 
 def test_the_table_names_every_file_once_and_asks_for_nothing_unsafe():

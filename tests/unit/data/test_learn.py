@@ -13,10 +13,43 @@ from facetmt.data.workers import Workers
 
 def test_balanced_shares_are_equal_and_never_above_the_largest_facet():
     counts = {"big": 1000, "small": 10}
-    assert shares(counts, VocabConfig(sample=400)) == {"big": 100, "small": 100}
-    assert shares(counts, VocabConfig(sample=100_000)) == {"big": 1000, "small": 1000}
-    assert shares(counts, VocabConfig(sample=202, balance=False)) == {"big": 100, "small": 1}
-    assert shares(counts, VocabConfig(sample=100_000, balance=False)) == counts
+
+    def found(**settings):
+        both = [Facet(name, "de", "en") for name in counts]
+        by_side = shares(both, counts, VocabConfig(**settings))
+        assert all(source == target for source, target in by_side.values())
+        return {name: source for name, (source, _) in by_side.items()}
+
+    assert found(sample=400) == {"big": 100, "small": 100}
+    assert found(sample=100_000) == {"big": 1000, "small": 1000}
+    assert found(sample=202, balance="none") == {"big": 100, "small": 1}
+    assert found(sample=100_000, balance="none") == counts
+
+
+SIZES = {"bs": 5_600, "mr": 9_800, "hi": 18_800, "mk": 25_300, "el": 134_300, "fr": 192_300}
+
+
+@pytest.mark.parametrize("direction", ["many-to-one", "many-to-many"])
+@pytest.mark.parametrize("sample", [70_000, 10_000_000])
+def test_balanced_by_language_english_is_one_of_them(direction, sample):
+    """The paper's appendix: all languages upsampled to the largest one, and English is a language."""
+    facets = [Facet(f"{name}-en", name, "en") for name in SIZES]
+    if direction == "many-to-many":
+        facets += [Facet(f"en-{name}", "en", name) for name in SIZES]
+    counts = {facet.name: SIZES[facet.name.replace("en", "").strip("-")] for facet in facets}
+    lines = Counter()
+    for name, share in shares(facets, counts, VocabConfig(sample=sample, balance="language")).items():
+        for language, part in zip(name.split("-"), share, strict=True):
+            lines[language] += part
+    largest = sum(counts.values())  # English
+    assert lines.keys() == {*SIZES, "en"}
+    for count in lines.values():
+        assert count == pytest.approx(min(largest, sample // 7), abs=len(facets))
+
+
+def test_recipes_of_earlier_versions_mean_what_they_meant():
+    assert VocabConfig(balance=True) == VocabConfig(balance="facet") == VocabConfig()
+    assert VocabConfig(balance=False) == VocabConfig(balance="none")
 
 
 @pytest.fixture
@@ -31,7 +64,7 @@ def facet(tmp_path, write_lines):
 
 
 def sampled(facet, config, count, share):
-    jobs = list(sample_jobs(facet, config, count, share))
+    jobs = list(sample_jobs(facet, config, count, share if isinstance(share, tuple) else (share, share)))
     return Counter(line for job in jobs for line in sample_text(job).sides[0])
 
 
@@ -44,6 +77,13 @@ def test_a_small_facet_is_repeated_evenly_and_a_large_one_thinned(facet):
     assert set(thinned.values()) == {1} and len(thinned) == 4
     assert thinned == sampled(made, config, 10, 4)
     assert thinned != sampled(made, DataConfig(root=".", seed=2), 10, 4)
+
+
+def test_the_sides_of_a_facet_may_have_unequal_shares(facet):
+    made = facet("it", [f"line {i}" for i in range(10)])
+    texts = [sample_text(job) for job in sample_jobs(made, DataConfig(root="."), 10, (25, 4))]
+    assert [sum(len(text.sides[side]) for text in texts) for side in (0, 1)] == [25, 4]
+    assert sum(text.lines for text in texts) == 29
 
 
 def test_blank_lines_are_not_learned_from(facet):

@@ -1,15 +1,16 @@
 import json
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
+from facetmt.data.build import digest
 from facetmt.data.clean import CleanConfig
 from facetmt.data.codec import open_codec
-from facetmt.data.corpus import DataConfig, TagConfig
-from facetmt.data.prepare import open_prepared, prepare
-from facetmt.data.stats import stats
+from facetmt.data.corpus import DataConfig, Facet, FacetConfig, TagConfig
+from facetmt.data.prepare import open_prepared, prepare, vocabulary_settings
+from facetmt.data.stats import losses, stats
 from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 
@@ -50,7 +51,7 @@ def test_everything_is_there_and_means_the_text(corpus, run, tmp_path, sentences
         assert prepared.codec.decode([target], "it") == [english[index]]
     assert prepared.text("law", "test") == sentences(4, 7)
     assert prepared.text("it", "dev") == sentences(9, 1)
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [6, 6]
+    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6]
     assert prepared.dev_text("law") == sentences(6, 6)
     source, _ = prepared.dev_text("it")
     assert source == [sentences(9, 1)[0][i] for i in prepared.dev_chosen[0]]
@@ -99,13 +100,13 @@ def test_only_the_changed_facet_is_rebuilt(corpus, run, tmp_path):
 )
 def test_settings_change_what_depends_on_them(corpus, run, change, parts):
     first = run().fingerprint
-    second = run(replace(CONFIG, **change)).fingerprint
+    second = run(replace(CONFIG, **change), overwrite=True).fingerprint
     assert {name for name in first if first[name] != second.get(name)} == parts
 
 
 def test_the_order_of_facets_is_the_recipes_and_changes_nothing_else(corpus, run):
     first = run()
-    second = run(replace(CONFIG, facets=("law", "it")))
+    second = run(replace(CONFIG, facets=("law", "it")), overwrite=True)
     assert [facet.name for facet in second.facets] == ["law", "it"]
     assert {k: v for k, v in second.fingerprint.items() if k != "dev set"} == {
         k: v for k, v in first.fingerprint.items() if k != "dev set"
@@ -114,7 +115,7 @@ def test_the_order_of_facets_is_the_recipes_and_changes_nothing_else(corpus, run
 
 def test_a_facet_that_left_the_recipe_leaves_the_folder(corpus, run, tmp_path):
     run()
-    run(replace(CONFIG, facets=("law",)))
+    run(replace(CONFIG, facets=("law",)), overwrite=True)
     assert [path.name for path in (tmp_path / "out" / "facets").iterdir()] == ["law"]
 
 
@@ -132,15 +133,79 @@ def test_what_was_dropped_is_reported_and_counted(corpus, run, tmp_path, write_l
     write_lines(tmp_path / "corpus" / "it" / "train.de", german)
     write_lines(tmp_path / "corpus" / "it" / "train.en", english)
     prepared = run()
-    expected = {"read": 10, "kept": 6, "dropped": {"blank": 2, "too long": 2}}
-    assert prepared.reports["it"]["train"] == expected
+    dropped = {"blank": 2, "too long (bytes)": 1, "too long (subwords)": 1}
+    assert prepared.reports["it"]["train"] == {"read": 10, "kept": 6, "dropped": dropped}
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report == prepared.reports
     whole, rows = stats(prepared)
-    assert (rows[0].pairs, rows[0].dropped, rows[0].test_pairs) == (6, {"blank": 2, "too long": 2}, 4)
+    assert (rows[0].pairs, rows[0].dropped, rows[0].test_pairs) == (6, {"train": dropped}, 4)
     assert (whole.facets, whole.language_pairs, whole.pairs) == (2, 1, 26)
-    assert whole.dropped == {"blank": 2, "too long": 2} and 0 < whole.entropy < 100
+    assert whole.dropped == {"train": dropped} and 0 < whole.entropy < 100
     assert whole.source_tokens == sum(store.header.source_tokens for store in prepared.stores("train"))
+
+
+def test_a_facet_that_lost_much_for_its_length_is_named(corpus, run, tmp_path, write_lines, sentences):
+    german, english = sentences(10)
+    write_lines(tmp_path / "corpus" / "it" / "train.de", german)
+    for long, said in (
+        (2, []),
+        (3, ["facet it: 3 of 10 train pairs (30%) were dropped as too long (subwords)"]),
+    ):
+        write_lines(tmp_path / "corpus" / "it" / "train.en", [*english[long:], *["tree " * 50] * long])
+        assert [warning.split(";")[0] for warning in losses(run())] == said
+
+
+def test_each_facet_gives_what_it_has_to_the_dev_set_and_earlier_folders_keep_theirs(corpus, run, tmp_path):
+    first = run()
+    assert [len(chosen) for chosen in first.dev_chosen] == [7, 6]
+    path = tmp_path / "out" / "prepared.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    old = {key: manifest[key] for key in ("version", "dev_pairs", "seed", "facets")}
+    path.write_text(json.dumps(old), "utf-8")  # as earlier versions wrote it
+    assert [len(chosen) for chosen in open_prepared(tmp_path / "out").dev_chosen] == [6, 6]
+    kept = run()
+    assert [len(chosen) for chosen in kept.dev_chosen] == [6, 6]
+    assert kept.fingerprint["dev set"] != first.fingerprint["dev set"]
+    assert run().fingerprint == kept.fingerprint
+    assert run(overwrite=True).fingerprint == first.fingerprint
+
+
+def test_a_folder_of_other_settings_is_not_overwritten(corpus, run, tmp_path):
+    run()
+    before = snapshot(tmp_path / "out")
+    for change, said in (
+        ({"facets": ("it",)}, r"data\.facets: not set -> \[it\]"),
+        ({"dev_pairs": 3}, r"data\.dev_pairs: 7 -> 3"),
+        ({"vocab": VocabConfig("bpe", 100, coverage=1.0)}, r"data\.vocab\.size: 120 -> 100"),
+        ({"facets": {"it": FacetConfig(limit=5)}}, r"data\.facets: not set -> \[it \{limit: 5\}\]"),
+    ):
+        with pytest.raises(UserError, match=rf"other settings \({said}\); give another .* --overwrite"):
+            run(replace(CONFIG, **change))
+    assert snapshot(tmp_path / "out") == before
+    corpus("law", "train", 25, 5)  # other text with the same settings is taken up
+    assert len(run().stores("train")[1]) == 25
+
+
+def test_what_an_earlier_version_learned_is_not_learned_again():
+    names = [["it", "de", "en"]]
+    for balance, before in (("facet", True), ("none", False)):
+        config = replace(CONFIG, vocab=VocabConfig(balance=balance))
+        old = [1, {**asdict(config.vocab), "balance": before}, False, asdict(config.tags), 1, names]
+        assert vocabulary_settings(config, [Facet("it", "de", "en")]) == digest(old)
+
+
+def test_a_folder_of_an_earlier_version_does_not_lose_facets_silently(corpus, run, tmp_path):
+    run()
+    path = tmp_path / "out" / "prepared.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    del manifest["settings"]
+    path.write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(UserError, match=r"data\.facets: \[it, law\] -> \[it\]"):
+        run(replace(CONFIG, facets=("it",)))
+    with pytest.raises(UserError, match=r"data\.dev_pairs: 7 -> 3"):
+        run(replace(CONFIG, dev_pairs=3))
+    run()
+    assert json.loads(path.read_text("utf-8"))["settings"]["vocab.size"] == 120
 
 
 def test_target_tags_come_by_themselves_where_there_are_several_targets(
@@ -154,7 +219,7 @@ def test_target_tags_come_by_themselves_where_there_are_several_targets(
     assert prepared.vocabulary.tags == ["<2de>", "<2en>"]
     assert prepared.stores("train")[0].pair(0)[0][0] == prepared.vocabulary.tag("<2en>")
     assert prepared.codec.prefix("x_en-de") == [prepared.vocabulary.tag("<2de>")]
-    assert run(replace(both, direction="many-to-one")).vocabulary.tags == []
+    assert run(replace(both, direction="many-to-one"), overwrite=True).vocabulary.tags == []
 
 
 def test_moses_is_undone_in_the_output(corpus, run):
@@ -201,7 +266,7 @@ def test_only_what_prepare_wrote_is_ever_removed(corpus, run, tmp_path):
     mine.mkdir()
     (mine / "beach.jpg").write_bytes(b"x")
     (tmp_path / "out" / "facets" / ".law-left-by-a-crash").mkdir()
-    run(replace(CONFIG, facets=("it",)))
+    run(replace(CONFIG, facets=("it",)), overwrite=True)
     assert sorted(path.name for path in mine.parent.iterdir()) == ["holiday photos", "it"]
 
 
