@@ -75,14 +75,17 @@ def toys(monkeypatch):
         POLICIES,
         "toy-follower",
         PolicyRow(
-            lambda config, arms, start: Follower(arms), lambda config: "the follower", "Toys", "toy-count"
+            lambda config, corpus: Follower(len(corpus.facets)),
+            lambda config: "the follower",
+            "Toys",
+            "toy-count",
         ),
     )
     monkeypatch.setitem(
         POLICIES,
         "toy-exp3",
         PolicyRow(
-            lambda config, arms, start: Exp3(arms, learning_rate=0.5),
+            lambda config, corpus: Exp3(len(corpus.facets), learning_rate=0.5),
             lambda config: f"toy {config.reward}",
             "Toys",
             reward="toy-halved",

@@ -5,26 +5,28 @@ import pytest
 
 from facetmt.bandit import REWARDS, Exp3, Exp3S, Odm, temperature_probs
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
+from facetmt.bandit.schedules import Corpus
 
 NAMES, SIZES = ["a", "b", "c"], [10, 30, 60]
+CORPUS = Corpus(NAMES, SIZES, tokens=[100, 300, 600], planned=3000.0, with_dev=[True, True, False])
 
 
 def test_mixed_is_one_arm_over_the_whole():
-    scheduler = build_scheduler(ScheduleConfig(policy="mixed"), NAMES, SIZES, seed=1)
+    scheduler = build_scheduler(ScheduleConfig(policy="mixed"), CORPUS, seed=1)
     assert scheduler.facets == ("mixed",)
     assert scheduler.pull().prob == 1.0
 
 
 @pytest.mark.parametrize("tau", [1.0, 5.0, math.inf, -1.0])
 def test_static_follows_its_temperature(tau):
-    scheduler = build_scheduler(ScheduleConfig(policy="static", tau=tau), NAMES, SIZES, seed=1)
+    scheduler = build_scheduler(ScheduleConfig(policy="static", tau=tau), CORPUS, seed=1)
     assert np.allclose(scheduler.probs(), temperature_probs(SIZES, tau))
 
 
 @pytest.mark.parametrize(("name", "kind"), [("exp3", Exp3), ("exp3s", Exp3S)])
 def test_bandits_take_their_settings(name, kind):
     config = ScheduleConfig(policy=name, learning_rate=0.01, exploration=0.5, prior_tau=1.0, window=7)
-    scheduler = build_scheduler(config, NAMES, SIZES, seed=1)
+    scheduler = build_scheduler(config, CORPUS, seed=1)
     assert type(scheduler.policy) is kind
     assert np.allclose(scheduler.probs(), 0.5 * np.array(SIZES) / 100 + 0.5 / 3)
     assert scheduler.scaler.window == 7
@@ -46,10 +48,43 @@ def test_a_policy_has_a_reward_of_its_own_where_none_is_named():
         ScheduleConfig(policy="odm").reward == "loss"
     )  # it takes rewards as measured: a gain of 0.001 is nothing
     assert ScheduleConfig(policy="odm", reward="pg").reward == "pg"
-    assert type(build_scheduler(ScheduleConfig(policy="odm"), NAMES, SIZES, seed=1).policy) is Odm
+    assert type(build_scheduler(ScheduleConfig(policy="odm"), CORPUS, seed=1).policy) is Odm
 
 
 @pytest.mark.parametrize(("key", "near"), [("policy", "exp4"), ("reward", "dev-pgnrm")])
 def test_a_name_that_is_not_in_the_table_is_refused_with_the_nearest(key, near):
     with pytest.raises(ValueError, match=rf"{key} is '{near}', which does not exist; did you mean"):
         ScheduleConfig(**{key: near})
+
+
+def test_unimax_is_uniform_but_for_what_would_be_repeated_too_often():
+    scheduler = build_scheduler(ScheduleConfig(policy="unimax", max_epochs=5), CORPUS, seed=1, rows=8)
+    assert np.allclose(scheduler.probs(), [500 / 3000, 1250 / 3000, 1250 / 3000])
+    pull = scheduler.pull()
+    assert pull.rows is not None and sum(pull.rows) == 8 and scheduler.name(pull) == "composition"
+
+
+@pytest.mark.parametrize(
+    ("objective", "counts"), [({}, [1, 1, 0]), ({"b": 2.0}, [0, 1, 0]), ({"a": 1.0, "b": 2.0}, [0.5, 1, 0])]
+)
+def test_auto_starts_as_unimax_and_knows_what_counts(objective, counts):
+    config = ScheduleConfig(policy="auto", objective=objective)
+    policy = build_scheduler(config, CORPUS, seed=1, rows=8).policy
+    assert np.array_equal(
+        policy.probs(), build_scheduler(ScheduleConfig(policy="unimax"), CORPUS, 1, 8).probs()
+    )
+    assert policy.counts.tolist() == counts
+
+
+def test_batches_may_be_mixed_for_every_policy_but_that_of_the_whole():
+    assert ScheduleConfig(policy="exp3").draws == "facet"
+    assert ScheduleConfig(policy="exp3", batches="mixed").draws == "composition"
+    assert ScheduleConfig(policy="auto", batches="homogeneous").draws == "facet"
+    with pytest.raises(ValueError, match="batches cannot be set for mixed"):
+        ScheduleConfig(policy="mixed", batches="homogeneous")
+
+
+@pytest.mark.parametrize("objective", [{"a": -1.0}, {"a": math.nan}, {"a": 0.0}])
+def test_an_objective_needs_a_weight(objective):
+    with pytest.raises(ValueError, match="objective"):
+        ScheduleConfig(objective=objective)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from facetmt.bandit import Pull, QuantileScaler
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
 from facetmt.bandit.odm import AsMeasured, Odm, exploration
+from facetmt.bandit.schedules import Corpus
 
 losses = st.lists(st.floats(0, 50), max_size=60)
 
@@ -104,7 +105,9 @@ def test_no_arm_is_refused():
 
 
 def test_the_schedule_feeds_it_the_plain_loss():
-    scheduler = build_scheduler(ScheduleConfig(policy="odm", reward="loss"), ["a", "b"], [1, 9], seed=1)
+    scheduler = build_scheduler(
+        ScheduleConfig(policy="odm", reward="loss"), Corpus(["a", "b"], [1, 9]), seed=1
+    )
     assert type(scheduler.policy) is Odm
     rows = [scheduler.feedback(scheduler.pull(), before=loss) for loss in (4.0, 3.5, 7.25)]
     assert [row.scaled for row in rows] == [4.0, 3.5, 7.25]

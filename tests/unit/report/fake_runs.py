@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
+from facetmt.bandit.schedules import Corpus
 from facetmt.data.corpus import DataConfig
 from facetmt.recipe import Recipe, dump_recipe
 from facetmt.runlog import FACETS, OUTCOMES, RECIPE, SCORES, TRANSLATIONS, Run, RunLog
@@ -84,7 +85,7 @@ def write_run(
     config = ScheduleConfig(policy=policy, reward=reward, **schedule)
     names, rng = list(sizes), np.random.default_rng(seed)
     world, counts = World.of(len(names), steps), np.zeros(len(names))
-    scheduler = build_scheduler(config, names, list(sizes.values()), seed)
+    scheduler = build_scheduler(config, Corpus(names, list(sizes.values())), seed)
     log = RunLog(directory, scheduler.facets, fresh=True)
     every = max(1, steps // validations) if validations else steps + 1
     recipe = Recipe(

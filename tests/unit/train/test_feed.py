@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from facetmt.bandit import Pull
 from facetmt.data.batch import Batch
 from facetmt.data.stream import Cursor
 from facetmt.train.feed import Feed, HeldBatch
@@ -27,7 +28,7 @@ class Counting:
 
 
 def values(feed: Feed, streams: list[int]) -> list[int]:
-    return [int(feed.take(stream)[0].source.max()) for stream in streams]
+    return [int(feed.take(Pull(stream, 0.5))[0].source.max()) for stream in streams]
 
 
 def test_each_stream_goes_on_by_itself_and_only_what_was_taken_counts():
@@ -51,7 +52,7 @@ def test_a_new_feed_goes_on_where_the_sampler_stands():
 def test_micro_batches_are_stacked_and_their_tokens_counted():
     feed = Feed(Counting(), lambda batch: batch, accumulate=3)
     feed.start()
-    batch, filled = feed.take(1)
+    batch, filled = feed.take(Pull(1, 0.5))
     feed.close()
     assert batch.source.shape == (3, 2, 3)
     assert batch.source[:, 0, 0].tolist() == [100, 101, 102]

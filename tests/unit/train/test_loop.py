@@ -95,7 +95,7 @@ def run_loop(monkeypatch, tmp_path):
             def take(self, arm):
                 return None, Filled(3, 4)
 
-        for name, value in {"MeasuredStep": Step, "Validator": Validator, "Feed": Feed}.items():
+        for name, value in {"MeasuredStep": Step, "Validator": Validator, "make_feed": Feed}.items():
             monkeypatch.setattr(loop_module, name, value)
         monkeypatch.setattr(loop_module, "make_step", lambda *parts, **settings: None)
         monkeypatch.setattr(

@@ -78,7 +78,7 @@ def test_a_measurement_is_taken_every_so_often_and_teaches_all_facets_at_once():
 
     signal = Measured(parts, Constant())
     for step in range(7):
-        signal.before_step(step, step)
+        signal.before_step(step, SimpleNamespace(params=step))
     assert asked == [0, 3, 6] and signal.state() == {"asked": 3}
     assert parts.scheduler.probs()[0] > 0.5
     assert parts.scheduler.health().dropped == 3  # a value that is not finite teaches nothing
