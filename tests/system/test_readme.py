@@ -1,11 +1,10 @@
 """The README, word for word: its recipe and its commands on generated text, only shorter."""
 
-import io
 import random
 import re
 import shlex
+from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -46,6 +45,12 @@ def write_corpus(root: Path) -> None:
                 path.write_text(text, encoding="utf-8")
 
 
+@pytest.fixture
+def stack():
+    with ExitStack() as opened:
+        yield opened
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """Where a newcomer begins: a corpus, the recipe, and a text to translate."""
@@ -56,15 +61,15 @@ def folder(tmp_path_factory) -> Path:
     return path
 
 
-def test_the_readmes_recipe_and_commands_work(folder, monkeypatch, capsys):
+def test_the_readmes_recipe_and_commands_work(folder, monkeypatch, capsys, stack):
     monkeypatch.chdir(folder)
     verbs = []
     for program, verb, *rest in COMMANDS:
         assert program == "facetmt"
         verbs.append(verb)
         if "<" in rest:
-            text = (folder / rest[rest.index("<") + 1]).read_bytes()
-            monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text), isatty=lambda: False))
+            text = stack.enter_context((folder / rest[rest.index("<") + 1]).open(encoding="utf-8"))
+            monkeypatch.setattr("sys.stdin", text)
             rest = rest[: rest.index("<")]
         more = [word for change in SETS.get(verb, []) for word in ("--set", change)]
         monkeypatch.setattr("sys.argv", ["facetmt", verb, *rest, *more])

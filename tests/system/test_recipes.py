@@ -296,5 +296,5 @@ def test_every_recipe_is_a_row_of_its_tasks_table(task, trained, scores):
         scores(name)
     rows = list(csv.DictReader(io.StringIO(compare([trained(name) for name in names], "csv"))))
     for column in ("average", "cost"):
-        found = [row["system"] for row in rows if row["column"] == column]
+        found = [row["system"] for row in rows if row["column"] == column and "[" not in row["system"]]
         assert sorted(found) == sorted(name.split("/")[1] for name in names)

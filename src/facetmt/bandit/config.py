@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -71,6 +71,10 @@ class ScheduleConfig:
     def row(self) -> PolicyRow:
         """What the table of schedules says of the policy."""
         return POLICIES[self.policy]
+
+    def weights(self, facets: Sequence[str]) -> list[float]:
+        """How much each facet counts: alike, or as the objective says."""
+        return [self.objective.get(name, 0.0) if self.objective else 1.0 for name in facets]
 
     @property
     def label(self) -> str:

@@ -94,10 +94,8 @@ def _unimax(config: ScheduleConfig, corpus: Corpus) -> Policy:
 
 def _auto(config: ScheduleConfig, corpus: Corpus) -> Policy:
     """What counts needs dev text to be seen; a facet without it can only help others."""
-    weights = [
-        config.objective.get(name, 0.0 if config.objective else 1.0) if dev else 0.0
-        for name, dev in zip(corpus.facets, corpus.with_dev, strict=True)
-    ]
+    counting = zip(config.weights(corpus.facets), corpus.with_dev, strict=True)
+    weights = [weight if dev else 0.0 for weight, dev in counting]
     return Auto(corpus.facets, unimax_probs(corpus.tokens, corpus.planned, config.max_epochs), weights)
 
 

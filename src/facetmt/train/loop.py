@@ -28,13 +28,15 @@ class Loop:
         recipe, placement = session.recipe, session.placement
         self._config = recipe.train
         self._agreement = Agreement(interrupt, self._config.agree_every)
+        names = [facet.name for facet in session.prepared.facets]
         step = make_step(
             session.graph,
             recipe.optimiser,
             reward=self._signal.reward,
-            num_facets=len(session.prepared.facets),
+            num_facets=len(names),
             seed=recipe.seed,
             dev_average=self._config.dev_average,
+            objective=recipe.schedule.weights(names) if recipe.schedule.objective else None,
             shardings=(placement.shardings(session.state), placement.everywhere),
         )
         self._step = MeasuredStep(step)

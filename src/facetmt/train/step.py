@@ -1,6 +1,6 @@
 """One jitted call a step: the update and the passes that its reward needs (paper, section 2)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import jax
@@ -64,6 +64,7 @@ def make_step(
     seed: int,
     reward: RewardRow | None = None,
     dev_average: DevAverage = "tokens",
+    objective: Sequence[float] | None = None,
     shardings: tuple[Any, Any] | None = None,
 ) -> Step:
     """The jitted step with the passes of a reward; dropout at step t comes from fold_in(key(seed), t).
@@ -77,7 +78,7 @@ def make_step(
 
     def dev_loss(params: Params, dev: Batch) -> tuple[Array, FacetLoss]:
         by_facet = facet_loss(graph, params, dev, num_facets)
-        return average(by_facet, dev_average), by_facet
+        return average(by_facet, dev_average, objective), by_facet
 
     def step(
         state: TrainState, batch: Batch, dev: Batch | None = None, fresh: ArrayLike = True
@@ -116,11 +117,21 @@ def clip_scale(norm: Array, largest: float) -> Array:
     return jnp.minimum(1.0, largest / jnp.maximum(norm, 1e-30)) if largest else jnp.ones(())
 
 
-def average(by_facet: FacetLoss, over: DevAverage) -> Array:
-    """The mean over tokens (the paper), or over the facets that the batch holds, each its own mean."""
+def average(by_facet: FacetLoss, over: DevAverage, objective: Sequence[float] | None = None) -> Array:
+    """The mean over tokens (the paper), or over the facets that the batch holds, each its own mean.
+
+    With an `objective` each facet has its weight: on its tokens, or on its mean.
+    """
+    weights = jnp.ones_like(by_facet.tokens) if objective is None else jnp.array(objective, jnp.float32)
     if over == "tokens":
-        return mean(jnp.sum(by_facet.loss), jnp.sum(by_facet.tokens))
-    return mean(jnp.sum(mean(*by_facet)), jnp.sum(by_facet.tokens > 0))
+        return ratio(weights * by_facet.loss, weights * by_facet.tokens)
+    return ratio(weights * mean(*by_facet), weights * (by_facet.tokens > 0))
+
+
+def ratio(values: Array, weights: Array) -> Array:
+    """Σ values/Σ weights; 0 where nothing has a weight."""
+    total = jnp.sum(weights)
+    return jnp.sum(values) / jnp.where(total > 0, total, 1.0)
 
 
 def gradients(loss: LossSum, params: Params, batch: Batch, key: Array) -> tuple[Array, Array, Params]:

@@ -29,14 +29,12 @@ class Validator:
         everywhere = session.placement.everywhere
         self._loss = make_facet_loss(session.graph, len(session.prepared.facets), everywhere)
         recipe = session.recipe
-        decode = replace(
-            recipe.decode.for_training(recipe.data.longest), beam=recipe.train.validation_beam
-        )
+        decode = replace(recipe.decode.for_training(recipe.data.longest), beam=recipe.train.validation_beam)
         self._translator = Translator(session.graph, session.prepared.codec, decode, session.placement)
-        self._evaluate = recipe.evaluate
+        self._evaluate, self._schedule = recipe.evaluate, recipe.schedule
 
     def __call__(self, params: Params, check: Callable[[], None]) -> tuple[Report, Report]:
-        """(dev loss, dev BLEU), by facet and on average over facets."""
+        """(dev loss, dev BLEU), by facet and on average over the facets that count."""
         return self._losses(params, check), self._bleu(self._placement.whole(params), check)
 
     def rehearse(self, params: Params) -> None:
@@ -76,4 +74,5 @@ class Validator:
         facets = {
             name: float(value) for name, value, there in zip(names, values, present, strict=True) if there
         }
-        return {"facets": facets, "average": fmean(facets.values())}
+        weights = self._schedule.weights(list(facets))
+        return {"facets": facets, "average": fmean(facets.values(), weights)}

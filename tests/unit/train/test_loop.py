@@ -46,7 +46,7 @@ def run_loop(monkeypatch, tmp_path):
             directory=tmp_path,
             graph=None,
             state=SimpleNamespace(params=None),
-            prepared=SimpleNamespace(facets=FACETS),
+            prepared=SimpleNamespace(facets=[SimpleNamespace(name=name) for name in FACETS]),
             placement=SimpleNamespace(shardings=lambda state: None, everywhere=None),
             share=SimpleNamespace(put=None),
             scheduler=scheduler,

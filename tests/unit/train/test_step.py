@@ -134,6 +134,16 @@ def test_the_average_over_facets_weighs_facets_alike():
     assert float(average(by_facet, "facets")) == pytest.approx(means.mean(), rel=1e-5)
 
 
+@pytest.mark.parametrize("over", ["tokens", "facets"])
+def test_what_counts_alone_decides_the_dev_loss(over):
+    by_facet = make_facet_loss(MODEL.graph, FACETS)(MODEL.params, DEV)
+    (one, *_) = np.flatnonzero(np.asarray(by_facet.tokens) > 0)
+    weights = [float(facet == one) for facet in range(FACETS)]
+    alone = float(by_facet.loss[one] / by_facet.tokens[one])
+    assert float(average(by_facet, over, weights)) == pytest.approx(alone, rel=1e-5)
+    assert float(average(by_facet, over, [1.0] * FACETS)) == pytest.approx(float(average(by_facet, over)))
+
+
 @pytest.mark.parametrize("reward", ["pgnorm", "dev-pgnorm"])
 def test_measuring_never_changes_the_update(reward):
     plain, _ = run("none")
