@@ -59,7 +59,7 @@ class MultiDds:
             self._climb(gain)
 
     def _climb(self, gain: Probs) -> None:
-        """One step of Adam; π moves with each, so its gradient is taken anew."""
+        """One step of Adam; π moves with each step, so its gradient is recomputed."""
         # Σ_i R(i)·∇ log π(i) = R − (Σ R)·π
         slope = gain - gain.sum() * self.probs()
         self._steps += 1

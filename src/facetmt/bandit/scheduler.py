@@ -36,7 +36,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the policy fares, in four numbers."""
+    """The state of the policy in four numbers."""
 
     starved: float  # share of the arms that are starved
     entropy: float  # of π, in percent of its maximum ln n
@@ -79,7 +79,7 @@ class FacetScheduler:
         self._dropped = 0
 
     def pull(self) -> Pull:
-        """Draw the facet of the next batch, or its rows; any number of pulls may await their feedback."""
+        """Draw the facet of the next batch, or its rows; any number of pulls may be awaiting feedback."""
         if self._rows is None:
             pull = draw(self.policy.probs(), self._rng)
             self._counts[pull.arm] += 1

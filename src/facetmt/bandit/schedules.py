@@ -26,7 +26,7 @@ NOTHING, REWARD = "nothing", "reward"  # signals; any other is a measurement of 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What a policy may know of the facets before the first step."""
+    """What a policy may know about the facets before the first step."""
 
     facets: Sequence[str]
     pairs: Sequence[float]  # training pairs of each
@@ -37,7 +37,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class PolicyRow:
-    """All that the rest of the program knows of a policy."""
+    """All that the rest of the program knows about a policy."""
 
     build: Callable[[ScheduleConfig, Corpus], Policy]
     label: Callable[[ScheduleConfig], str]  # in tables
@@ -93,7 +93,7 @@ def _unimax(config: ScheduleConfig, corpus: Corpus) -> Policy:
 
 
 def _auto(config: ScheduleConfig, corpus: Corpus) -> Policy:
-    """What counts needs dev text to be seen; a facet without it can only help others."""
+    """A facet without dev text cannot count: it can only help others."""
     counting = zip(config.weights(corpus.facets), corpus.with_dev, strict=True)
     weights = [weight if dev else 0.0 for weight, dev in counting]
     return Auto(corpus.facets, unimax_probs(corpus.tokens, corpus.planned, config.max_epochs), weights)

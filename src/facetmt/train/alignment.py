@@ -24,7 +24,7 @@ from facetmt.train.state import global_norm
 class Alignment:
     """2K backward passes: one per facet on a training batch, one per facet on a dev batch.
 
-    Both are drawn anew for each measurement, from streams that training does not use.
+    New batches are drawn for each measurement, from streams that training does not use.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Alignment:
         return {"train": self._train.state(), "dev": self._dev.state()}
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
-        """Continue as saved; a run of version 0.1.0 saved nothing, and begins its streams here."""
+        """Continue as saved; a run of version 0.1.0 saved nothing, and starts its streams here."""
         if state is not None:
             self._train.restore(state["train"])
             self._dev.restore(state["dev"])

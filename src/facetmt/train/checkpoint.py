@@ -24,7 +24,7 @@ from facetmt.train.processes import on_first_process
 FORMAT = 1
 ARRAYS, HOST, MANIFEST = "arrays", "host.json", "manifest.json"
 REPLACED = ".replaced-"  # a whole checkpoint that another of the same step is taking the place of
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room, quota, limit of a file's size
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk full, quota, file size limit
 
 
 class DamagedCheckpoint(UserError):
@@ -56,7 +56,7 @@ class Checkpoint:
 
 
 def save(directory: Path, step: int, arrays: Any, host: Mapping[str, Any]) -> Checkpoint:
-    """Write beside, hash, flush to disk, then rename: a checkpoint of that name is always whole.
+    """Write beside, hash, flush, then rename: a checkpoint of that name is always whole.
 
     Every process writes its part of the arrays; the first one does the rest.
     """
@@ -81,20 +81,20 @@ def begin(partial: Path, size: int) -> None:
         if left not in current:
             shutil.rmtree(left, ignore_errors=True)
     partial.mkdir(parents=True)
-    if sys.platform == "linux":  # a full disk or quota is better met here than in orbax's threads
+    if sys.platform == "linux":  # a full disk is better found here than in orbax's threads
         room = partial / "room"
         with room.open("wb") as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, max(size, 1))
             except OSError as error:
-                if error.errno in FULL:  # other file systems cannot be asked
+                if error.errno in FULL:  # some file systems cannot reserve space
                     raise OSError(f"it needs {size / 1e6:,.1f} MB: {error.strerror}") from error
         room.unlink()
 
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Orbax logs a traceback for each of its threads that fails; the error is raised as well, and told once."""
+    """Silence orbax's traceback for each thread that fails; the error itself is raised and reported once."""
     log = logging.getLogger("absl")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)

@@ -23,7 +23,7 @@ class OptimiserConfig:
     eps: float = 1e-9
     clip: float = 1.0  # largest global gradient norm; 0 for no clipping
     label_smoothing: float = 0.1  # mass of the target distribution that is spread over the vocabulary
-    accumulate: int = 1  # micro-batches an update
+    accumulate: int = 1  # micro-batches per update
 
     def __post_init__(self) -> None:
         """Refuse values that cannot train."""
@@ -46,28 +46,28 @@ class OptimiserConfig:
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """How long to train, how often to look, what to keep."""
+    """How long to train, how often to validate, what to keep."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     steps: int = 100_000  # updates in all
     validate_every: int = 2000  # steps between validations; a checkpoint is saved after each
-    save_every: int | None = None  # steps between further checkpoints
+    save_every: int | None = None  # steps between additional checkpoints
     log_every: int = 50  # steps between lines of metrics.jsonl and probs.csv
-    patience: int | None = None  # stop after so many validations without a better dev BLEU
+    patience: int | None = None  # stop after this many validations without a better dev BLEU
     keep: int = 2  # latest checkpoints to keep
-    keep_best: int = 1  # checkpoints of the best dev BLEU to keep besides
+    keep_best: int = 1  # best checkpoints by dev BLEU to keep as well
     validation_beam: int = 1  # beam of the dev BLEU; 1 is greedy
     dev_rows: int | None = None  # rows of the reward's dev batch; None: an eighth of the training batch
-    dev_hold: int = 8  # steps that a dev batch is held: one step's "after" is the next one's "before"
-    dev_average: Literal["tokens", "facets"] = "tokens"  # the paper's mean, or each facet alike
-    max_skipped: int = 20  # stop after so many updates in a row with a loss that is no number
+    dev_hold: int = 8  # steps for which a dev batch is held: one step's "after" is the next one's "before"
+    dev_average: Literal["tokens", "facets"] = "tokens"  # mean over tokens (the paper) or over facets
+    max_skipped: int = 20  # stop after this many updates in a row with a loss that is not finite
     split_state: bool = False  # spread parameters and optimiser state over all devices, for large models
-    agree_every: int = 16  # steps between comparisons of several processes, which also pass on signals
+    agree_every: int = 16  # steps between checks that all processes agree, which also pass on signals
     tensorboard: bool = False  # also write TensorBoard events (needs the extra `tensorboard`)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot run."""
+        """Refuse settings that cannot run."""
         counts = ("steps", "validate_every", "log_every", "keep", "keep_best", "validation_beam", "dev_hold")
         for name in (*counts, "max_skipped", "agree_every"):
             if getattr(self, name) < 1:

@@ -14,7 +14,7 @@ class Interrupted(Exception):
 
 
 class Interrupt:
-    """Turns the two signals into a flag, inside a `with`. A second signal changes nothing: saving goes on."""
+    """Turns the two signals into a flag, inside a `with`. A second signal changes nothing: saving continues."""
 
     SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

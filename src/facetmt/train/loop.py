@@ -63,8 +63,8 @@ class Loop:
             return False
         finally:
             self._feed.close()
-        # The last checkpoint still awaits these rewards, so that a run which is given more steps goes on as if it
-        # had had them from the start.
+        # The last checkpoint still holds these rewards as pending, so that a run that is later given more steps
+        # continues as if it had had them from the start.
         self._settle(lag=0)
         self.session.log.flush()
         return True

@@ -54,7 +54,7 @@ def cross_entropy(hidden: Array, matrix: Array, label: Ids, smoothing: float) ->
     def normaliser(part: Array) -> Array:
         return jax.nn.logsumexp(projected(part, output), axis=-1)
 
-    sums = joined(jax.lax.map(normaliser, chunked(hidden)))
+    sums = unchunked(jax.lax.map(normaliser, chunked(hidden)))
     return sums - jnp.sum(hidden * wanted(output, label, smoothing), axis=-1, dtype=jnp.float32)
 
 
@@ -86,12 +86,12 @@ def _loss_forward(
     nothing = jnp.zeros((width, vocabulary), jnp.float32)
     of_matrix, (of_hidden, sums) = jax.lax.scan(chunk, nothing, (chunked(hidden), chunked(weight)))
     target = wanted(output, label, smoothing)
-    losses = joined(sums) - jnp.sum(hidden * target, axis=-1, dtype=jnp.float32)
+    losses = unchunked(sums) - jnp.sum(hidden * target, axis=-1, dtype=jnp.float32)
     weighted = hidden.astype(jnp.float32) * weight[..., None]
     spread = smoothing / vocabulary * jnp.sum(weighted, axis=(0, 1))
     aimed = (smoothing - 1.0) * weighted.reshape(-1, width)
     of_matrix = of_matrix.T.at[label.ravel()].add(aimed) - spread
-    of_hidden = joined(of_hidden) - target * weight[..., None].astype(hidden.dtype)
+    of_hidden = unchunked(of_hidden) - target * weight[..., None].astype(hidden.dtype)
     return jnp.sum(weight * losses), (of_hidden, of_matrix)
 
 
@@ -120,7 +120,7 @@ def chunked(x: Array) -> Array:
     return x.reshape(rows, chunks, length // chunks, *x.shape[2:]).swapaxes(0, 1)
 
 
-def joined(x: Array) -> Array:
+def unchunked(x: Array) -> Array:
     """The inverse of `chunked`."""
     chunks, rows, part = x.shape[:3]
     return x.swapaxes(0, 1).reshape(rows, chunks * part, *x.shape[3:])

@@ -79,7 +79,7 @@ def available() -> int | None:
 
 
 def host_memory() -> int | None:
-    """MemAvailable, or what the control group leaves, where the system tells."""
+    """MemAvailable, or what the control group leaves, where the system reports it."""
     try:
         fields = dict(line.split(":") for line in Path("/proc/meminfo").read_text("ascii").splitlines())
         free = int(fields["MemAvailable"].split()[0]) * 1024

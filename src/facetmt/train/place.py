@@ -36,7 +36,7 @@ class Placement:
         self._whole = jax.jit(lambda tree: tree, out_shardings=self.everywhere)
 
     def share(self, rows: int) -> Share:
-        """This process's rows of batches with so many rows: all, if the devices cannot share them evenly."""
+        """This process's rows of a batch: all of them if the devices cannot share them evenly."""
         if rows % self.devices:
             return Share(slice(0, rows), lambda batch: self._put(batch, rows, ()))
         each = rows // self.devices
@@ -44,7 +44,7 @@ class Placement:
         return Share(mine, lambda batch: self._put(batch, rows, ("data",)))
 
     def training_share(self, rows: int) -> Share:
-        """As `share`, but training on all rows everywhere would be a waste that nobody asked for."""
+        """Like `share`, but refuses rows that the devices cannot share: training on all everywhere is waste."""
         if rows % self.devices:
             raise UserError(
                 f"batch.rows is {rows}, which {self.devices} devices cannot share evenly; "

@@ -22,16 +22,16 @@ from facetmt.errors import UserError
 from facetmt.train.interrupt import Interrupt, Interrupted
 
 JOIN_SECONDS = 300  # how long the processes wait for each other at the start
-HEARTBEAT_SECONDS = 30  # a process that is silent for so long counts as dead, and ends the others
+HEARTBEAT_SECONDS = 30  # a process silent for this long counts as dead, and ends the others
 LOST = 76  # exit code: another process is gone
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-# what JAX, gloo and NCCL say of a peer that does not answer any more
+# what JAX, gloo and NCCL say about a peer that no longer answers
 SIGNS = ("gloo", "nccl", "unavailable", "connection", "heartbeat", "deadline", "coordination", "socket")
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """How to find the other processes; all None: as Slurm, Open MPI, Kubernetes or a TPU pod tells JAX."""
+    """How to find the other processes; all None: JAX asks Slurm, Open MPI, Kubernetes or the TPU pod."""
 
     address: str | None = None  # HOST:PORT of process 0, where they meet
     processes: int | None = None  # how many there are
@@ -147,14 +147,14 @@ def gather(values: NDArray[Any]) -> NDArray[Any]:
 
 
 class Agreement:
-    """Every so many steps: did a signal come to any process, and have all seen and done the same?"""
+    """Every few steps: did any process get a signal, and have all processes done the same?"""
 
     def __init__(self, interrupt: Interrupt, every: int) -> None:
         self._interrupt, self._every = interrupt, every
         self._history = hashlib.sha256()
 
     def record(self, step: int, arm: int, *values: float) -> None:
-        """Remember a step: its pull, and what was fed back."""
+        """Remember a step: its pull and its feedback."""
         self._history.update(struct.pack(f"<qq{len(values)}d", step, arm, *values))
 
     def at(self, step: int) -> None:

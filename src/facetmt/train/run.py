@@ -35,7 +35,7 @@ class Outcome:
 def train(
     recipe: Recipe, directory: Path, *, resume: bool = False, watchers: Sequence[Watcher] = ()
 ) -> Outcome:
-    """Train to the last step, or to a signal; `watchers` are told how it goes, besides the screen."""
+    """Train to the last step, or to a signal; `watchers` follow it as well as the screen."""
     on_first_process(lambda: check_directory(recipe, directory, resume))
     prepared = prepare_once(recipe)
     names = [facet.name for facet in prepared.facets]

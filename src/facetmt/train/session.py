@@ -1,4 +1,4 @@
-"""A run, opened: everything that the loop works on, made new or restored from the newest whole checkpoint."""
+"""An open run: everything the loop works on, new or restored from the newest intact checkpoint."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ SAMPLERS: dict[Draws, type[FacetSampler] | type[MixedSampler] | type[RowSampler]
     "whole": MixedSampler,
     "composition": RowSampler,
 }
-FILLED = 0.93  # of a batch's room, about; for the length of the training in tokens
+FILLED = (
+    0.93  # typical share of a batch that is not padding, to estimate the length of the training in tokens
+)
 
 
 class HostState(TypedDict):
-    """All that a checkpoint of a run holds besides the arrays: what each owner's `state()` gave."""
+    """What a run's checkpoint holds besides the arrays: the `state()` of each owner."""
 
     tally: dict[str, Any]
     scheduler: dict[str, Any]
@@ -86,7 +88,7 @@ def open_session(recipe: Recipe, directory: Path, prepared: Prepared, resume: bo
             restore(session, saved)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
-                f"{saved.path / checkpoint.HOST} is not the state of such a run ({type(error).__name__}: {error}); "
+                f"{saved.path / checkpoint.HOST} is not the state of this run ({type(error).__name__}: {error}); "
                 f"delete {saved.path} to resume from an older checkpoint"
             ) from error
         session.notes = [
@@ -108,7 +110,7 @@ def newest_step(recipe: Recipe, directory: Path, resume: bool) -> tuple[int | No
 
 
 def describe(recipe: Recipe, directory: Path, prepared: Prepared) -> None:
-    """Write down what the run is, first of all and at once: from then on it can be resumed."""
+    """Write down what the run is before anything else: from then on it can be resumed."""
     write_whole(directory / RECIPE, dump_recipe(recipe))
     prepared.copy_vocabulary(directory / VOCABULARY)
 
@@ -146,7 +148,7 @@ def began(directory: Path) -> bool:
 
 
 def new_session(recipe: Recipe, directory: Path, prepared: Prepared, *, fresh: bool) -> Session:
-    """Step 0 of a run; `fresh` begins its logs anew."""
+    """Step 0 of a run; `fresh` starts new logs."""
     model = transformer.create(recipe.model, *vocabulary_sizes(prepared.vocabulary), seed=recipe.seed)
     placement = Placement(split=recipe.train.split_state)
     share = placement.training_share(recipe.batch.rows)
@@ -205,7 +207,7 @@ def vocabulary_sizes(vocabulary: Vocabulary) -> tuple[int, int | None]:
 
 
 def schedule_notes(recipe: Recipe) -> list[str]:
-    """What the user should know of the schedule before it trains."""
+    """What the user should know about the schedule before training."""
     schedule = recipe.schedule
     if schedule.row.other_rewards or schedule.reward == schedule.row.reward:
         return []

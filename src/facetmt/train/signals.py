@@ -35,7 +35,7 @@ class Opened(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a step brought, as the log of pulls has it; NaN where it was not measured or dropped."""
+    """The result of a step as logged in pulls.csv; NaN where it was not measured or was dropped."""
 
     before: float
     after: float = math.nan
@@ -44,20 +44,20 @@ class Outcome(NamedTuple):
 
 
 class Signal(Protocol):
-    """Teaches the scheduler. The loop calls it around each step and knows nothing else of the policy."""
+    """Teaches the scheduler. The loop calls it around each step and knows nothing else about the policy."""
 
     @property
     def reward(self) -> RewardRow | None:
         """Whose passes the step makes; None: no pass but the training's own."""
 
     def before_step(self, step: int, state: TrainState) -> Sequence[str]:
-        """Called before the pull of each step; what the user should hear of it."""
+        """Called before the pull of each step; returns sentences for the user."""
 
     def dev(self, step: int) -> tuple[Any, bool]:
         """The dev batch that the step looks at, on the device, and whether it is a new one."""
 
     def settle(self, pull: Pull, metrics: Metrics) -> Outcome:
-        """Take the figures of a step, once they are known."""
+        """Process the figures of a step once they are known."""
 
     def state(self) -> dict[str, Any] | None:
         """Everything positional, ready for JSON."""
@@ -169,7 +169,7 @@ class Watched(Nothing):
         super().__init__(opened)
         policy = opened.scheduler.policy
         if not isinstance(policy, Auto):
-            raise TypeError(f"{type(policy).__name__} cannot be told of this evidence")
+            raise TypeError(f"{type(policy).__name__} cannot use this evidence")
         self._evidence = Evidence(
             opened.recipe, opened.prepared, opened.graph, opened.placement, policy, opened.sampler.epochs
         )

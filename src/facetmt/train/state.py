@@ -23,7 +23,7 @@ class TrainState(NamedTuple):
 
 
 def create_state(params: Params) -> TrainState:
-    """The state before the first step; the parameters are copied, for a step donates its state."""
+    """The state before the first step; the parameters are copied because a step donates its state."""
     return TrainState(
         params=jax.tree.map(jnp.array, params),
         mean=jax.tree.map(jnp.zeros_like, params),
@@ -56,7 +56,7 @@ def global_norm(tree: Params) -> Array:
     return jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)))
 
 
-def updated(
+def adam_update(
     state: TrainState, gradient: Params, scale: Array, finite: Array, config: OptimiserConfig
 ) -> TrainState:
     """m += (1-β1)(g-m); v += (1-β2)(g²-v); θ -= lr·m̂/(√v̂ + eps), g = scale·gradient; nothing if not finite."""

@@ -1,4 +1,4 @@
-"""One jitted call a step: the update and the passes that its reward needs (paper, section 2)."""
+"""One jitted call per step: the update and the passes that its reward needs (paper, section 2)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
@@ -16,7 +16,7 @@ from facetmt.data.batch import Batch
 from facetmt.model.transformer import Graph, Params
 from facetmt.train.config import OptimiserConfig
 from facetmt.train.loss import FacetLoss, facet_loss, mean, token_count, training_loss
-from facetmt.train.state import TrainState, global_norm, learning_rate, next_update, updated
+from facetmt.train.state import TrainState, adam_update, global_norm, learning_rate, next_update
 
 DevAverage = Literal["tokens", "facets"]
 LossSum = Callable[[Params, Batch, Array], tuple[Array, Array]]  # params, batch, dropout key -> loss, tokens
@@ -25,7 +25,7 @@ LossSum = Callable[[Params, Batch, Array], tuple[Array, Array]]  # params, batch
 class Metrics(NamedTuple):
     """What a step reports; made on the host from the one array that it returns."""
 
-    loss: float  # smoothed training loss, a token
+    loss: float  # smoothed training loss per token
     tokens: int  # non-padding target tokens of the training batch
     before: float  # the reward's loss before the update; NaN if it is not measured
     after: float  # the reward's loss after the update
@@ -89,7 +89,7 @@ def make_step(
         finite = jnp.isfinite(loss) & jnp.isfinite(norm)
         # the gradient is of the sum over tokens: divide by their number, then clip
         scale = mean(clip_scale(norm, optimiser.clip), tokens)
-        new = updated(state, gradient, scale, finite, optimiser)
+        new = adam_update(state, gradient, scale, finite, optimiser)
 
         before = after = loss
         by_facet = FacetLoss(jnp.zeros(num_facets), jnp.zeros(num_facets))
@@ -159,7 +159,7 @@ def totals(loss: LossSum, params: Params, batch: Batch, key: Array) -> tuple[Arr
 
 
 def micro_keys(batch: Batch, key: Array) -> Array:
-    """One dropout key a micro-batch."""
+    """One dropout key per micro-batch."""
     return jax.random.split(key, batch.source.shape[0])
 
 

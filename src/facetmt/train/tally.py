@@ -138,7 +138,7 @@ class Window:
         return (self._tally.spent["train"] - self._start) / max(1, self._steps)
 
     def summary(self) -> dict[str, Any]:
-        """Loss a token, target tokens a second, rate, gradient norm, share of padding."""
+        """Loss per token, target tokens per second, rate, gradient norm, share of padding."""
         elapsed = max(self._tally.spent["train"] - self._start, 1e-9)
         last = self._last
         return {

@@ -15,11 +15,11 @@ from facetmt.train.loss import (
     chunked,
     cross_entropy,
     facet_loss,
-    joined,
     loss_sum,
     score,
     token_losses,
     training_loss,
+    unchunked,
 )
 
 VOCABULARY = 12
@@ -99,7 +99,7 @@ def test_the_gradient_computed_with_the_loss_is_that_of_the_definition(smoothing
 @pytest.mark.parametrize("shape", [(2, 3), (4, 512), (600, 7), (1, 1024, 2), (3, 997)])
 def test_chunks_hold_every_element_once(shape):
     x = jnp.arange(np.prod(shape)).reshape(shape)
-    np.testing.assert_array_equal(joined(chunked(x)), x)
+    np.testing.assert_array_equal(unchunked(chunked(x)), x)
     assert chunked(x).shape[1] == shape[0]
 
 

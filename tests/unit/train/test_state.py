@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facetmt.train.config import OptimiserConfig
-from facetmt.train.state import create_state, global_norm, learning_rate, updated
+from facetmt.train.state import create_state, global_norm, learning_rate
 
 
 def rate(config, t):
@@ -49,7 +49,7 @@ def test_updates_are_adams():
     rng = np.random.default_rng(0)
     start, gradients = rng.normal(size=(4, 3)), rng.normal(size=(6, 4, 3))
     state = create_state({"w": jnp.asarray(start, jnp.float32)})
-    step = jax.jit(lambda s, g: updated(s, {"w": g}, jnp.float32(2.0), jnp.bool_(True), config))
+    step = jax.jit(lambda s, g: adam_update(s, {"w": g}, jnp.float32(2.0), jnp.bool_(True), config))
     for gradient in gradients:
         state = step(state, jnp.asarray(gradient, jnp.float32))
     np.testing.assert_allclose(state.params["w"], reference_adam(start, 2 * gradients, config), rtol=1e-4)
@@ -60,16 +60,16 @@ def test_updates_are_adams():
 def test_a_skipped_update_changes_the_counters_alone(bad):
     config = OptimiserConfig(warmup=0)
     state = create_state({"w": jnp.ones((3,))})
-    good = updated(state, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(True), config)
-    skipped = updated(good, {"w": jnp.full((3,), bad)}, jnp.float32(bad), jnp.bool_(False), config)
+    good = adam_update(state, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(True), config)
+    skipped = adam_update(good, {"w": jnp.full((3,), bad)}, jnp.float32(bad), jnp.bool_(False), config)
     for name in ("params", "mean", "variance"):
         np.testing.assert_array_equal(getattr(skipped, name)["w"], getattr(good, name)["w"])
     assert (int(skipped.step), int(skipped.skipped), int(skipped.skipped_in_row)) == (2, 1, 1)
-    twice = updated(skipped, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(False), config)
-    recovered = updated(twice, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(True), config)
+    twice = adam_update(skipped, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(False), config)
+    recovered = adam_update(twice, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(True), config)
     assert (int(twice.skipped_in_row), int(recovered.skipped_in_row), int(recovered.skipped)) == (2, 0, 2)
     # a skipped step does not advance the schedule: the next good update is the second, as without it
-    direct = updated(good, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(True), config)
+    direct = adam_update(good, {"w": jnp.ones((3,))}, jnp.float32(1), jnp.bool_(True), config)
     np.testing.assert_array_equal(recovered.params["w"], direct.params["w"])
 
 
