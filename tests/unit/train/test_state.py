@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facetmt.train.config import OptimiserConfig
-from facetmt.train.state import create_state, global_norm, learning_rate
+from facetmt.train.state import adam_update, create_state, global_norm, learning_rate
 
 
 def rate(config, t):
