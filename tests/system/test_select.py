@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from facetmt.data.demo import DemoConfig, write
+from facetmt.demo.corpus import DemoConfig, write
 from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.model import language_model
