@@ -101,7 +101,7 @@ class Verb:
 
 
 def parse_verb(entry: str) -> Verb:
-    """Read "sich ein-nehmen nimmt nahm genommen (sein) = take took taken > to @ an:dat:from" or parts of it."""
+    """Read "sich ein-nehmen nimmt nahm genommen (sein) = take took taken > to @ an:dat:from" or a part."""
     entry, _, government = entry.partition("@")
     entry, _, dative = entry.partition(">")
     german, _, translation = entry.partition("=")
