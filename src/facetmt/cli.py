@@ -75,7 +75,7 @@ def demo(
 ) -> None:
     """Train the mixed baseline and the bandit on a generated German-English corpus; ends with a report."""
     if context.invoked_subcommand is None:
-        from facetmt.demo import translation_demo
+        from facetmt.demo.run import translation_demo
 
         translation_demo(out, steps=steps)
 
@@ -87,7 +87,7 @@ def demo_bandit(
     seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 1,
 ) -> None:
     """The bandit alone, teaching a linear classifier from four facets, one of them noise."""
-    from facetmt.demo import bandit_demo
+    from facetmt.demo.run import bandit_demo
 
     bandit_demo(out, steps=steps, seed=seed)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from facetmt.cli import main
-from facetmt.data.demo import DemoConfig, write
+from facetmt.demo.corpus import DemoConfig, write
 from facetmt.select import shards
 
 LINES = 64

@@ -2,9 +2,20 @@
 
 from dataclasses import replace
 
-from facetmt.data.demo_grammar.clause import Clause, relative_object, relative_subject, sentence, tail, then
-from facetmt.data.demo_grammar.draw import Draw, Template, parse_lexicon
-from facetmt.data.demo_grammar.nominal import (
+from facetmt.demo.grammar.clause import (
+    DASS,
+    OB,
+    WEIL,
+    WENN,
+    Clause,
+    relative_object,
+    relative_subject,
+    sentence,
+    tail,
+    then,
+)
+from facetmt.demo.grammar.draw import Draw, Template, read_lexicon
+from facetmt.demo.grammar.nominal import (
     DAS,
     DU,
     ER,
@@ -19,11 +30,9 @@ from facetmt.data.demo_grammar.nominal import (
     person_for,
     pronoun_for,
 )
-from facetmt.data.demo_grammar.shared import DASS, OB, SEIN, TIMES, WEIL, WENN
-from facetmt.data.demo_grammar.subtitles_words import WORDS
-from facetmt.data.demo_grammar.verb import CAN, FUTURE, NARRATIVE, PAST, PRESENT, PROGRESSIVE, Mode
+from facetmt.demo.grammar.verb import CAN, FUTURE, NARRATIVE, PAST, PRESENT, PROGRESSIVE, SEIN, Mode
 
-LEXICON = parse_lexicon(TIMES + WORDS)
+LEXICON = read_lexicon("times", "subtitles")
 WANT = Mode("wollen", "want to")
 LIKE = Mode("möchte", "would like to")
 HAVE_TO = Mode("müssen", "have to")
@@ -37,14 +46,14 @@ def _subject(draw: Draw) -> Nominal:
 
 
 def _other(draw: Draw) -> Nominal:
-    """Somebody who is not part of the talk."""
+    """Somebody outside the conversation."""
     return draw.pick([ER, SIE, THEY]) if draw.coin(0.6) else draw.nominal(["kin", "people"])
 
 
 def _clause(
     draw: Draw, section: str, mode: Mode, subject: Nominal | None = None, *, negated: bool = False
 ) -> Clause:
-    """A clause in spoken style; people are mostly pronouns, and dein is not said to several people."""
+    """A clause in spoken style; people are mostly pronouns, and dein never addresses several people."""
     who = subject or _subject(draw)
     clause = replace(draw.clause(section, mode, subject=who, negated=negated), casual=True)
     if who == IHR and any(

@@ -1,4 +1,4 @@
-"""A demonstration that needs no neural network: a linear classifier whose data come in four facets."""
+"""A demo without a neural network: a linear classifier whose training data comes in four facets."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 FACETS = ("grammar", "lexicon", "copies", "noise")
-TARGETS = ("grammar", "lexicon")  # the facets that the balanced dev set asks for
-CLASSES, HALF = 6, 40  # grammar lives in the first 40 features, lexicon in the other 40
+TARGETS = ("grammar", "lexicon")  # the facets in the balanced dev set
+CLASSES, HALF = 6, 40  # grammar uses the first 40 features, lexicon the other 40
 BATCH, DEV_BATCH, STEP_SIZE = 32, 256, 0.5
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of the demonstration left behind."""
+    """The result of one run."""
 
     facets: tuple[str, ...]
     counts: dict[str, int]
     probs: Floats  # [steps, facets]: π after each step
-    dev_loss: Floats  # [checks]: loss on the whole dev set along the way
+    dev_loss: Floats  # [checks]: loss on the whole dev set, every `check_every` steps
     check_every: int
 
 
 class World:
-    """Endless examples of two skills; `copies` repeats 16 examples of grammar, `noise` has random labels."""
+    """Examples of two skills; `copies` repeats 16 examples of grammar, `noise` has random labels."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def run(
     seed: int = 1,
     check_every: int = 50,
 ) -> Outcome:
-    """Train the classifier for `steps` batches whose facets the policy chooses."""
+    """Train the classifier on `steps` batches, the policy choosing the facet of each."""
     world = World(seed)
     scheduler = FacetScheduler(FACETS, policy, reward, seed=seed)
     weights = np.zeros((2 * HALF, CLASSES))

@@ -1,10 +1,10 @@
-"""Clauses: one structure, its word orders in German and in English."""
+"""Clauses: one structure, rendered in German and in English word order."""
 
 import re
 from dataclasses import dataclass, replace
 
-from facetmt.data.demo_grammar.nominal import NOTHING, Nominal, Phrase, prepositional
-from facetmt.data.demo_grammar.verb import (
+from facetmt.demo.grammar.nominal import NOTHING, Nominal, Phrase, prepositional
+from facetmt.demo.grammar.verb import (
     PRESENT,
     Mode,
     Verb,
@@ -16,9 +16,16 @@ from facetmt.data.demo_grammar.verb import (
     zu_infinitive,
 )
 
+BEREITS = Phrase("bereits", "already")
+BEVOR = Phrase("bevor", "before")
+DASS = Phrase("dass", "that")
+OB = Phrase("ob", "whether")
 UM = Phrase("um", "to")
+WEIL = Phrase("weil", "because")
+WENN = Phrase("wenn", "if")
 _SPOKEN = re.compile(
-    r"\b(I am|(?:you|we|they) are|(?:he|she|it|that) is|(?:I|you|he|she|we|they) (?:will|would(?= like)))(?= )"
+    r"\b(I am|(?:you|we|they) are|(?:he|she|it|that) is"
+    r"|(?:I|you|he|she|we|they) (?:will|would(?= like)))(?= )"
 )
 _SHORT = {"am": "'m", "are": "'re", "is": "'s", "will": "'ll", "would": "'d"}
 
@@ -33,14 +40,14 @@ class Clause:
     accusative: Nominal | None = None
     dative: Nominal | None = None
     adverb: Phrase = NOTHING
-    mid: Phrase = NOTHING  # an adverb that English sets before the main verb: always, already
+    mid: Phrase = NOTHING  # an adverb that English puts before the main verb: always, already
     place: Phrase = NOTHING
     predicate: Phrase = NOTHING
     negated: bool = False
     casual: bool = False  # don't, I'm
 
     def main(self, front: Phrase = NOTHING) -> Phrase:
-        """The German verb in second place, behind the subject or behind a fronted phrase."""
+        """The German verb in second position, after the subject or a fronted phrase."""
         finite, end = self._bracket()
         opening = [front.de, finite, self._subject] if front.de else [self._subject, finite]
         english = self._english()
@@ -49,15 +56,15 @@ class Clause:
         )
 
     def fronted(self) -> Phrase:
-        """The main clause with its own adverb in first place."""
+        """The main clause with its own adverb first."""
         return replace(self, adverb=NOTHING).main(self.adverb)
 
     def inverted(self) -> Phrase:
-        """The main clause behind a dependent one: the German verb comes first, English stays as it is."""
+        """The main clause after a dependent one: the German verb comes first, English is unchanged."""
         return Phrase(self.question().de, self._english())
 
     def question(self, asking: Phrase = NOTHING) -> Phrase:
-        """The verb first, or second after a question word; English sets an auxiliary before the subject."""
+        """The verb first, or second after a question word; English puts an auxiliary before the subject."""
         finite, end = self._bracket()
         german = self._german([asking.de, finite, self._subject, *self._middle(), *end])
         return Phrase(german, self._english(asking=asking.en))
@@ -69,7 +76,7 @@ class Clause:
         return Phrase(german, _join([opening.en, self._english()]))
 
     def imperative(self) -> Phrase:
-        """A request: the German subject is spoken only when it is formal (Nehmen Sie)."""
+        """A request; German expresses the subject only if it is formal (Nehmen Sie)."""
         finite, (_, prefix) = self._bracket()
         formal = self.subject.german("nom") == "Sie"
         opening = [finite, "Sie"] if formal else [finite if self.subject.plural else imperative(self.verb)]
@@ -92,12 +99,12 @@ class Clause:
         return finite, (end, prefix)
 
     def _german(self, words: list[str]) -> str:
-        """The words, and behind the verb the relative clause of an object."""
+        """The words, followed by the object's relative clause."""
         return _join(words) + (self.accusative.after.de if self.accusative else "")
 
     @property
     def _governed(self) -> Phrase:
-        """The object behind the preposition that the verb asks for."""
+        """The object with the preposition that the verb governs."""
         if self.accusative is None or self.verb.government is None:
             return NOTHING
         preposition, case, translation = self.verb.government
@@ -123,7 +130,7 @@ class Clause:
         return [*words, denial, self._governed.de, self.place.de, self.predicate.de]
 
     def _complements(self) -> list[str]:
-        """What English sets behind the verb, the adverb last."""
+        """What follows the verb in English, the adverb last."""
         direct, particle = self._direct, "" if self.mode.passive else self.verb.en.particle
         thing = direct.en[1] + direct.after.en if direct else ""
         words = [thing, particle] if direct and direct.pronoun else [particle, thing]
@@ -190,7 +197,7 @@ def then(first: Phrase, second: Phrase) -> Phrase:
 
 
 def tail(first: Phrase, second: Phrase) -> Phrase:
-    """A dependent clause behind its main clause: German sets a comma, English none."""
+    """A dependent clause after its main clause, with a comma in German only."""
     return Phrase(f"{first.de}, {second.de}", f"{first.en} {second.en}")
 
 
@@ -200,7 +207,7 @@ def both_clauses(first: Phrase, second: Phrase) -> Phrase:
 
 
 def sentence(words: Phrase, end: str = ".") -> Phrase:
-    """Commas put right, first letters raised, the last sign set."""
+    """Clean up commas, capitalise the first letter and add the final punctuation mark."""
     return Phrase(_finish(words.de, end), _finish(words.en, end))
 
 

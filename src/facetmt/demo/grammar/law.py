@@ -2,7 +2,13 @@
 
 from dataclasses import replace
 
-from facetmt.data.demo_grammar.clause import (
+from facetmt.demo.grammar.clause import (
+    BEREITS,
+    BEVOR,
+    DASS,
+    OB,
+    WEIL,
+    WENN,
     Clause,
     passive,
     relative_object,
@@ -11,13 +17,11 @@ from facetmt.data.demo_grammar.clause import (
     tail,
     then,
 )
-from facetmt.data.demo_grammar.draw import Draw, Template, parse_lexicon
-from facetmt.data.demo_grammar.law_words import WORDS
-from facetmt.data.demo_grammar.nominal import Nominal, Phrase, of, pronoun_for
-from facetmt.data.demo_grammar.shared import ALLOWED, BEREITS, BEVOR, DASS, OB, TIMES, WEIL, WENN
-from facetmt.data.demo_grammar.verb import MAY, MUST, PAST, PERFECT, SHALL, Mode, parse_verb
+from facetmt.demo.grammar.draw import Draw, Template, read_lexicon
+from facetmt.demo.grammar.nominal import Nominal, Phrase, of, pronoun_for
+from facetmt.demo.grammar.verb import ALLOWED, MAY, MUST, PAST, PERFECT, SHALL, Mode, parse_verb
 
-LEXICON = parse_lexicon(TIMES + WORDS)
+LEXICON = read_lexicon("times", "law")
 FORBIDDEN = Mode("dürfen", "shall")  # only with a negation
 ENTER = parse_verb("treten tritt trat getreten (sein) = enter")
 FORCE = Phrase("in Kraft", "into force")

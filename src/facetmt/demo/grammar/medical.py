@@ -1,8 +1,14 @@
-"""The medical facet: package leaflets and notes from the ward."""
+"""The medical facet: package leaflets and ward notes."""
 
 from dataclasses import replace
 
-from facetmt.data.demo_grammar.clause import (
+from facetmt.demo.grammar.clause import (
+    BEREITS,
+    BEVOR,
+    DASS,
+    OB,
+    WEIL,
+    WENN,
     Clause,
     both_clauses,
     passive,
@@ -12,24 +18,11 @@ from facetmt.data.demo_grammar.clause import (
     tail,
     then,
 )
-from facetmt.data.demo_grammar.draw import Draw, Template, parse_lexicon
-from facetmt.data.demo_grammar.medical_words import WORDS
-from facetmt.data.demo_grammar.nominal import FORMAL, NOTHING, Phrase, person_for, pronoun_for
-from facetmt.data.demo_grammar.shared import (
-    ALLOWED,
-    BEREITS,
-    BEVOR,
-    DASS,
-    MUST_NOT,
-    OB,
-    SHOULD,
-    TIMES,
-    WEIL,
-    WENN,
-)
-from facetmt.data.demo_grammar.verb import CAN, MUST, PAST, PERFECT, PRESENT
+from facetmt.demo.grammar.draw import Draw, Template, read_lexicon
+from facetmt.demo.grammar.nominal import FORMAL, NOTHING, Phrase, person_for, pronoun_for
+from facetmt.demo.grammar.verb import ALLOWED, CAN, MUST, MUST_NOT, PAST, PERFECT, PRESENT, SHOULD
 
-LEXICON = parse_lexicon(TIMES + WORDS)
+LEXICON = read_lexicon("times", "medical")
 MEHR = Phrase("mehr", "any more")
 
 

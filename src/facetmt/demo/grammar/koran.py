@@ -1,15 +1,22 @@
-"""The facet of religious text, named as in the paper: sentences of our own in the manner of scripture."""
+"""The facet of religious text, named as in the paper: original sentences in the style of scripture."""
 
 from dataclasses import replace
 
-from facetmt.data.demo_grammar.clause import Clause, both_clauses, relative_subject, sentence, tail, then
-from facetmt.data.demo_grammar.draw import Draw, Template, parse_lexicon
-from facetmt.data.demo_grammar.koran_words import WORDS
-from facetmt.data.demo_grammar.nominal import DIEJENIGEN, ER, IHR, NOTHING, WIR, Phrase, both
-from facetmt.data.demo_grammar.shared import DASS, WENN
-from facetmt.data.demo_grammar.verb import FUTURE, NARRATIVE, PAST, PERFECT, PRESENT
+from facetmt.demo.grammar.clause import (
+    DASS,
+    WENN,
+    Clause,
+    both_clauses,
+    relative_subject,
+    sentence,
+    tail,
+    then,
+)
+from facetmt.demo.grammar.draw import Draw, Template, read_lexicon
+from facetmt.demo.grammar.nominal import DIEJENIGEN, ER, IHR, NOTHING, WIR, Phrase, both
+from facetmt.demo.grammar.verb import FUTURE, NARRATIVE, PAST, PERFECT, PRESENT
 
-LEXICON = parse_lexicon(WORDS)
+LEXICON = read_lexicon("koran")
 INDEED = Phrase("wahrlich", "indeed")
 
 

@@ -1,14 +1,14 @@
-"""The built-in demo corpus: German-English pairs from our own grammar, in facets of the paper's size ratios."""
+"""The demo corpus: German-English pairs from our own grammar, in facets with the paper's size ratios."""
 
 import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TypeVar
 
-from facetmt.data.demo_grammar import it, koran, law, medical, subtitles, translationese
-from facetmt.data.demo_grammar.draw import Draw, Lexicon, Template
+from facetmt.demo.grammar import it, koran, law, medical, subtitles, translationese
+from facetmt.demo.grammar.draw import Draw, Lexicon, Template
 from facetmt.errors import UserError
 
 T = TypeVar("T")
@@ -27,32 +27,31 @@ _GRAMMARS: dict[str, tuple[Lexicon, tuple[tuple[int, Template], ...]]] = {
     "koran": (koran.LEXICON, koran.TEMPLATES),
     "subtitles": (subtitles.LEXICON, subtitles.TEMPLATES),
 }
-_PATIENCE = 5_000  # draws without a new sentence after which a grammar counts as used up
+_PATIENCE = 5_000  # consecutive draws without a new sentence after which a grammar counts as exhausted
 
 
 @dataclass(frozen=True)
 class DemoConfig:
     """What the demo corpus holds."""
 
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
     seed: int = 1  # same seed, same bytes
     size: int = 6_000  # train pairs of the largest facet; the others follow the paper's ratios
-    dev: int = 200  # dev pairs of each facet
-    test: int = 200  # test pairs of each facet
+    dev: int = 200  # dev pairs per facet
+    test: int = 200  # test pairs per facet
     noise: float = 0.0  # size of an added facet of misaligned pairs, as a fraction of all clean train pairs
-    misaligned: float = 0.0  # fraction of misaligned pairs in the train split of every facet
-    translationese: bool = (
-        False  # en-de with the facets natural and translationese instead of the five domains
-    )
+    misaligned: float = 0.0  # fraction of misaligned pairs in the train split of each facet
+    # en-de with the facets natural and translationese instead of the five domains
+    translationese: bool = False
 
     def __post_init__(self) -> None:
         if self.size < 1 or self.dev < 0 or self.test < 0:
-            raise ValueError("the demo corpus needs size of at least 1, and dev and test of at least 0")
+            raise ValueError(
+                "demo corpus: a split is too small; give size at least 1, dev and test at least 0"
+            )
         if self.noise < 0:
-            raise ValueError("demo noise is a fraction of the clean train pairs: give 0 or more")
+            raise ValueError(f"demo corpus: noise is {self.noise}; give a fraction of at least 0")
         if not 0 <= self.misaligned <= 1:
-            raise ValueError("demo misaligned is a fraction of each facet's train pairs: give 0 to 1")
+            raise ValueError(f"demo corpus: misaligned is {self.misaligned}; give a fraction from 0 to 1")
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -70,14 +69,14 @@ class DemoConfig:
 
 @dataclass(frozen=True)
 class DemoSplit:
-    """The pairs of one split and the marks beside them, one a pair (`noise`: 0 or 1; `origin`: the style)."""
+    """The pairs of one split and their marks, one per pair (`noise`: 0 or 1; `origin`: the style)."""
 
     pairs: list[Pair]
     marks: dict[str, list[str]] = field(default_factory=dict)
 
 
 def generate(config: DemoConfig) -> dict[str, dict[str, DemoSplit]]:
-    """The corpus by facet and split; within it no source and no target occurs twice in a facet."""
+    """The corpus by facet and split; no source and no target occurs twice within a facet."""
     sizes = config.sizes
     total = sum(sizes.values())
     noisy = round(config.noise * total)
@@ -98,11 +97,11 @@ def generate(config: DemoConfig) -> dict[str, dict[str, DemoSplit]]:
 
 
 def write(config: DemoConfig, directory: Path) -> None:
-    """Write `<directory>/<facet>/<split>.<language>` and the marks as `<split>.<mark>`, one line a pair."""
+    """Write `<directory>/<facet>/<split>.<language>` and the marks as `<split>.<mark>`, one line per pair."""
     for name, splits in generate(config).items():
         folder = directory / name
         folder.mkdir(parents=True, exist_ok=True)
-        for mark in MARKS:  # of an earlier corpus in the same place
+        for mark in MARKS:  # left by an earlier corpus in the same folder
             (folder / f"train.{mark}").unlink(missing_ok=True)
         for split, part in splits.items():
             columns = {
@@ -114,7 +113,7 @@ def write(config: DemoConfig, directory: Path) -> None:
 
 
 def _pools(config: DemoConfig, spare: dict[str, int]) -> dict[str, list[Pair]]:
-    """Distinct pairs of each facet, enough for its splits and for the noise that is made from the rest."""
+    """Distinct pairs per facet, enough for its splits and for the noise made from the rest."""
     counts = {name: size + config.dev + config.test + spare[name] for name, size in config.sizes.items()}
     if not config.translationese:
         return {
@@ -126,7 +125,7 @@ def _pools(config: DemoConfig, spare: dict[str, int]) -> dict[str, list[Pair]]:
 
 
 def _domain(seed: int, name: str) -> Callable[[], Pair]:
-    """Draws German-English pairs of one domain, each template as often as its weight says."""
+    """Draws German-English pairs of one domain, choosing templates in proportion to their weights."""
     lexicon, templates = _GRAMMARS[name]
     draw = Draw(lexicon, random.Random(f"{seed}:{name}"))
     weighted = [template for weight, template in templates for _ in range(weight)]
@@ -150,8 +149,8 @@ def _distinct(name: str, count: int, produce: Callable[[], Pair], seen: set[str]
             failures += 1
             if failures > _PATIENCE:
                 raise UserError(
-                    f"the demo grammar of facet {name!r} has only about {len(pairs)} distinct pairs, "
-                    f"{count} were asked for: set a smaller size, dev, test or noise"
+                    f"demo corpus: the grammar of facet {name!r} yields only about {len(pairs)} distinct "
+                    f"pairs, and {count} are needed; choose a smaller size, dev, test or noise"
                 )
             continue
         failures = 0
@@ -161,20 +160,20 @@ def _distinct(name: str, count: int, produce: Callable[[], Pair], seen: set[str]
 
 
 def _unfit(german: str, english: str) -> bool:
-    """Very short, or with one noun twice in whatever form (the server reports that the server is down)."""
+    """Very short, or the same noun twice in any form (the server reports that the server is down)."""
     nouns = [word[:6] for word in re.findall(r"(?<=\s)[A-ZÄÖÜ]\w{3,}", german)]
     return len(nouns) != len(set(nouns)) or min(german.count(" "), english.count(" ")) < 3
 
 
 def _split(pairs: list[Pair], size: int, config: DemoConfig) -> tuple[dict[str, list[Pair]], list[Pair]]:
-    """Test first, then dev, then train, so that a larger train split leaves the other two as they are."""
+    """Test first, then dev, then train, so that a larger train split does not change the other two."""
     first, second = config.test, config.test + config.dev
     last = second + size
     return {"train": pairs[second:last], "dev": pairs[first:second], "test": pairs[:first]}, pairs[last:]
 
 
 def _marked(config: DemoConfig, name: str, split: str, pairs: list[Pair]) -> DemoSplit:
-    """The pairs with their marks; some of the train pairs are misaligned if that was asked for."""
+    """The pairs with their marks; a share of the train pairs is misaligned if the config says so."""
     part = DemoSplit(pairs)
     if split == "train" and (config.misaligned or config.noise):
         rng = random.Random(f"{config.seed}:{name}:misaligned")
@@ -189,10 +188,10 @@ def _marked(config: DemoConfig, name: str, split: str, pairs: list[Pair]) -> Dem
 
 
 def _rotated(pairs: list[Pair]) -> list[Pair]:
-    """Every source with the target of the pair before it; as all targets differ, none is its own."""
+    """Each source with the target of the previous pair; all targets differ, so no pair stays aligned."""
     return [(source, pairs[i - 1][1]) for i, (source, _) in enumerate(pairs)]
 
 
 def _shuffled(items: list[T], rng: random.Random) -> list[T]:
-    """The items in random order, drawn with random() alone."""
+    """The items in random order; only random() is used, so the order never changes."""
     return [items[i] for i in sorted(range(len(items)), key=lambda _: rng.random())]

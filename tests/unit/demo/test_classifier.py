@@ -1,8 +1,10 @@
+"""The demo without a neural network: the bandit finds what helps, and the gradient is right."""
+
 import numpy as np
 import pytest
 
 from facetmt.bandit import Exp3, Static
-from facetmt.bandit.demo import World, cross_entropy, run
+from facetmt.demo.classifier import World, cross_entropy, run
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

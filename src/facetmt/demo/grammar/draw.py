@@ -3,11 +3,14 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import NamedTuple, TypeVar
 
-from facetmt.data.demo_grammar.clause import Clause, sentence
-from facetmt.data.demo_grammar.nominal import Adjective, Nominal, Noun, Phrase, noun_phrase, parse_noun
-from facetmt.data.demo_grammar.verb import PRESENT, Mode, Verb, parse_verb
+import yaml
+
+from facetmt.demo.grammar.clause import Clause, sentence
+from facetmt.demo.grammar.nominal import Adjective, Nominal, Noun, Phrase, noun_phrase, parse_noun
+from facetmt.demo.grammar.verb import PRESENT, Mode, Verb, parse_verb
 
 T = TypeVar("T")
 Template = Callable[["Draw"], Phrase]
@@ -16,7 +19,7 @@ _DENIED = {"ein": "kein", "-": "kein", "-+": "kein+"}
 
 
 class Group(NamedTuple):
-    """Nouns that can stand for one another, their determiners and the adjectives that suit them."""
+    """Interchangeable nouns with the determiners and adjectives that fit them."""
 
     determiners: tuple[str, ...]
     adjectives: tuple[Adjective, ...]
@@ -41,43 +44,33 @@ class Lexicon:
     phrases: dict[str, tuple[Phrase, ...]] = field(default_factory=dict)
 
 
-def parse_lexicon(text: str) -> Lexicon:
-    """Read word lists: a header at the margin ("nouns NAME: determiners | adjectives"), indented lines below it."""
+def read_lexicon(*names: str) -> Lexicon:
+    """The word lists `words/NAME.yaml`, joined: groups of nouns, frames of verbs, and phrases."""
     lexicon = Lexicon()
-    blocks: list[tuple[str, list[str]]] = []
-    for line in filter(str.strip, text.splitlines()):
-        if line[0].isspace():
-            blocks[-1][1].append(line.strip())
-        else:
-            blocks.append((line, []))
-    for header, lines in blocks:
-        head, _, options = header.partition(":")
-        kind, name = head.split()
-        if kind == "nouns":
-            lexicon.groups[name] = _parse_group(options, _items(lines))
-        elif kind == "verbs":
-            lexicon.frames[name] = tuple(_parse_frame(line) for line in lines)
-        else:
-            pairs = [[part.strip() for part in item.split("=")] for item in _items(lines)]
-            lexicon.phrases[name] = tuple(Phrase(de, en) for de, en in pairs)
+    for name in names:
+        text = files("facetmt.demo").joinpath(f"words/{name}.yaml").read_text(encoding="utf-8")
+        lists = yaml.safe_load(text)
+        for key, group in lists.get("nouns", {}).items():
+            lexicon.groups[key] = _parse_group(**group)
+        for key, frames in lists.get("verbs", {}).items():
+            lexicon.frames[key] = tuple(_parse_frame(frame) for frame in frames)
+        for key, phrases in lists.get("phrases", {}).items():
+            lexicon.phrases[key] = tuple(Phrase(german, english) for german, english in phrases.items())
     return lexicon
 
 
-def _items(lines: list[str]) -> list[str]:
-    return [item.strip() for line in lines for item in line.split(";") if item.strip()]
+def _parse_group(determiners: str, words: dict[str, str], adjectives: dict[str, str] | None = None) -> Group:
+    return Group(
+        tuple(determiners.split()),
+        tuple(_parse_adjective(german, english) for german, english in (adjectives or {}).items()),
+        tuple(parse_noun(german, english) for german, english in words.items()),
+    )
 
 
-def _parse_group(options: str, items: list[str]) -> Group:
-    determiners, _, adjectives = options.partition("|")
-    found = tuple(_parse_adjective(entry) for entry in _items([adjectives]))
-    return Group(tuple(determiners.split()), found, tuple(parse_noun(item) for item in items))
-
-
-def _parse_adjective(entry: str) -> Adjective:
-    """Read "neu = new" or "teuer/teur = expensive"."""
-    german, _, translation = entry.partition("=")
-    word, _, stem = german.strip().partition("/")
-    return Adjective(word, stem or word, translation.strip())
+def _parse_adjective(german: str, english: str) -> Adjective:
+    """Read neu or teuer/teur, the second being the stem that takes endings."""
+    word, _, stem = german.partition("/")
+    return Adjective(word, stem or word, english)
 
 
 def _parse_frame(line: str) -> Frame:
@@ -87,14 +80,14 @@ def _parse_frame(line: str) -> Frame:
 
 
 class Draw:
-    """Random choices from one lexicon; only `random()` is used, whose sequence Python promises to keep."""
+    """Random choices from one lexicon; only `random()` is used, whose sequence Python guarantees."""
 
     def __init__(self, lexicon: Lexicon, rng: random.Random) -> None:
         self.lexicon = lexicon
         self._rng = rng
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options, each as likely."""
+        """One of the options, all equally likely."""
         return options[int(self._rng.random() * len(options))]
 
     def coin(self, probability: float = 0.5) -> bool:
@@ -106,7 +99,7 @@ class Draw:
         return self.pick(self.lexicon.phrases[name])
 
     def nominal(self, names: Sequence[str], determiners: str = "", *, denied: bool = False) -> Nominal:
-        """A noun phrase from one of the groups ("drug" or "drug:ein,der"), with the group's or other determiners."""
+        """A noun phrase from one of the groups ("drug", or "drug:ein,der" to replace its determiners)."""
         name, _, own = self.pick(names).partition(":")
         found = self.lexicon.groups[name]
         noun = self.pick(found.nouns)
@@ -136,12 +129,12 @@ class Draw:
         return Clause(who, frame.verb, mode, accusative=thing, dative=dative, negated=negated)
 
     def statement(self, clause: Clause, fronting: float = 0.5) -> Phrase:
-        """A sentence; an adverb in the clause takes the first place with the given probability."""
+        """A sentence; the clause's adverb comes first with the given probability."""
         return sentence(clause.fronted() if clause.adverb.de and self.coin(fronting) else clause.main())
 
 
 def _fits(noun: Noun, determiner: str) -> bool:
-    """Mass nouns take no ein and no jeder, countable ones do not stand bare, some nouns have no singular."""
+    """Mass nouns take neither ein nor jeder, countable nouns need a determiner, some have no singular."""
     if determiner.endswith("+"):
         return bool(noun.plural)
     if not noun.singular:

@@ -1,4 +1,4 @@
-"""What `facetmt demo` shows: on its own corpus, the same budget for the mixed baseline and for the bandit."""
+"""`facetmt demo`: the mixed baseline and the bandit trained on the demo corpus with the same budget."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from rich.console import Console
 from rich.table import Table
 
 from facetmt.bandit import Exp3, Static
-from facetmt.bandit import demo as linear
+from facetmt.demo import classifier
 from facetmt.errors import UserError
 from facetmt.report.plots import probs_figure, write_figure
 
 WHAT = {
-    "grammar": "half of the dev set asks for it",
+    "grammar": "half of the dev set",
     "lexicon": "the other half",
     "copies": "16 examples of grammar, repeated",
     "noise": "random labels",
 }
 
-# Five facets with the size ratios of the paper's multi-domain task; a model that learns them on two CPU cores.
+# Five facets with the size ratios of the paper's multi-domain task; a model small enough for two CPU cores.
 RECIPE = """\
 data:
   root: corpus
@@ -34,18 +34,19 @@ data:
 batch: {rows: 24, length: 64}
 model: {preset: tiny}
 optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 200}
-schedule: {policy: exp3, reward: dev-pgnorm, learning_rate: 0.03, exploration: 0.5}  # by dev BLEU: docs/bandit.md
+# chosen by dev BLEU: docs/bandit.md
+schedule: {policy: exp3, reward: dev-pgnorm, learning_rate: 0.03, exploration: 0.5}
 train: {steps: 600, validate_every: 100, log_every: 50}
 decode: {beam: 4, max_length: 60}
 """
-MARKER = "facetmt-demo"  # in a folder that the demo made, and may therefore make again
+MARKER = "facetmt-demo"  # marks a folder made by the demo, which the demo may therefore empty
 SYSTEMS = {"mixed": ["schedule.policy=mixed"], "bandit": []}
 SAMPLES = 5
 
 
 def translation_demo(out: Path, *, steps: int | None) -> None:
-    """Make the corpus, train both systems, score them, and write the report."""
-    from facetmt.data.demo import DemoConfig, write
+    """Generate the corpus, train both systems, score them, and write the report."""
+    from facetmt.demo.corpus import DemoConfig, write
     from facetmt.recipe import load_recipe
     from facetmt.report.page import write_report
     from facetmt.scoring import evaluate_run
@@ -56,14 +57,12 @@ def translation_demo(out: Path, *, steps: int | None) -> None:
     write(DemoConfig(), out / "corpus")
     (out / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
     runs = {name: out / name for name in SYSTEMS}
+    budget = [] if steps is None else [f"train.steps={steps}", f"train.validate_every={max(1, steps // 6)}"]
     for name, overrides in SYSTEMS.items():
         console.rule(f"training: {name}")
-        budget = (
-            [] if steps is None else [f"train.steps={steps}", f"train.validate_every={max(1, steps // 6)}"]
-        )
         outcome = train(load_recipe(out / "recipe.yaml", [*overrides, *budget]), runs[name])
         if not outcome.finished:
-            raise UserError("the demo was interrupted; run it again")
+            raise UserError("demo: interrupted before the end; run it again")
         evaluate_run(runs[name], [], quiet=True)
     console.rule("results")
     console.print(score_table(runs))
@@ -74,17 +73,18 @@ def translation_demo(out: Path, *, steps: int | None) -> None:
 
 
 def clear(out: Path) -> None:
-    """An empty folder that is known to be the demo's."""
+    """Empty the folder and mark it as the demo's; refuse a folder that the demo did not make."""
     if out.exists() and any(out.iterdir()) and not (out / MARKER).is_file():
-        raise UserError(f"{out} is not empty and not a folder of the demo; give another --out")
+        raise UserError(f"{out}: not empty and not made by the demo; choose another --out")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     (out / MARKER).write_text(
-        "made by facetmt demo, which empties this folder when it runs again\n", encoding="utf-8"
+        "made by facetmt demo, which empties this folder when it is run again\n", encoding="utf-8"
     )
 
 
 def score_table(runs: dict[str, Path]) -> Table:
+    """Test BLEU of each system, on average and per facet."""
     scores = {
         name: json.loads((run / "scores.json").read_text(encoding="utf-8")) for name, run in runs.items()
     }
@@ -100,7 +100,7 @@ def score_table(runs: dict[str, Path]) -> Table:
 
 
 def share_table(run: Path) -> Table:
-    """What the bandit chose, beside what the corpus holds."""
+    """Each facet's share of the corpus and of the bandit's batches."""
     from facetmt.runlog import Run
 
     pulls = Run(run).pulls
@@ -115,7 +115,7 @@ def share_table(run: Path) -> Table:
 
 
 def print_samples(run: Path, console: Console) -> None:
-    """One translation of each of the first facets."""
+    """One translation per facet, for the first facets."""
     console.print("Translations by the bandit's model:")
     for path in sorted((run / "translations").glob("*.jsonl"))[:SAMPLES]:
         row = json.loads(path.read_text(encoding="utf-8").splitlines()[3])
@@ -125,12 +125,12 @@ def print_samples(run: Path, console: Console) -> None:
 
 
 def bandit_demo(out: Path, *, steps: int, seed: int) -> None:
-    """Run the bandit and uniform sampling on the same data; print the shares, write the plot."""
+    """Run the bandit and uniform sampling on the same data; print the shares and write the plot."""
     check_every = max(1, steps // 80)
-    bandit = linear.run(
+    bandit = classifier.run(
         Exp3(4, learning_rate=0.1, exploration=0.25), steps=steps, seed=seed, check_every=check_every
     )
-    uniform = linear.run(Static([0.25] * 4), steps=steps, seed=seed, check_every=check_every)
+    uniform = classifier.run(Static([0.25] * 4), steps=steps, seed=seed, check_every=check_every)
     table = Table(title=f"Share of {steps:,} batches that the bandit gave to each facet")
     for column in ("facet", "what it is", "share", "final π"):
         table.add_column(column, justify="left" if column in ("facet", "what it is") else "right")

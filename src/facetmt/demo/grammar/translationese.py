@@ -1,47 +1,45 @@
-"""English sentences with German that reads as written or as translated: several weak marks, no sure one."""
+"""English sentences whose German reads as natural or as translated: several weak cues, none conclusive."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from facetmt.data.demo_grammar.clause import Clause, passive, sentence, tail
-from facetmt.data.demo_grammar.draw import Draw, parse_lexicon
-from facetmt.data.demo_grammar.nominal import MAN, NOTHING, Nominal, Phrase, noun_phrase, of
-from facetmt.data.demo_grammar.shared import DASS
-from facetmt.data.demo_grammar.translationese_words import WORDS
-from facetmt.data.demo_grammar.verb import NARRATIVE, PAST
+from facetmt.demo.grammar.clause import DASS, Clause, passive, sentence, tail
+from facetmt.demo.grammar.draw import Draw, read_lexicon
+from facetmt.demo.grammar.nominal import MAN, NOTHING, Nominal, Phrase, noun_phrase, of
+from facetmt.demo.grammar.verb import NARRATIVE, PAST
 
-# How often each style goes the German writer's own way instead of following the English wording.
+# How often each style uses the idiomatic German form instead of following the English wording.
 NATIVE_SHARE = {True: 0.9, False: 0.1}
 PARTICLE_SHARE = {True: 0.6, False: 0.05}
-PERFECT_SHARE = {True: 0.6, False: 0.4}  # the perfect tense is the weakest mark: one word (hat) shows it
+PERFECT_SHARE = {True: 0.6, False: 0.4}  # close together: a single word (hat) gives the perfect tense away
 
 T = TypeVar("T")
-LEXICON = parse_lexicon(WORDS)
+LEXICON = read_lexicon("translationese")
 
 
 @dataclass(frozen=True)
 class Writer:
-    """A style: one weighted coin at each place where a German writer could go her own way."""
+    """A style: one biased coin for each choice between idiomatic German and the English wording."""
 
     draw: Draw
     native: bool
 
     def free(self) -> bool:
-        """Whether this place goes the German way."""
+        """Whether this choice falls on the idiomatic form."""
         return self.draw.coin(NATIVE_SHARE[self.native])
 
     def particle(self) -> Phrase:
-        """A modal particle, or none; English has no word for it."""
+        """A modal particle or nothing; English has no equivalent."""
         return self.draw.phrase("particle") if self.draw.coin(PARTICLE_SHARE[self.native]) else NOTHING
 
     def twin(self, lists: Mapping[str, Sequence[T]], name: str) -> T:
-        """An entry of one of two aligned lists; both have the same English."""
+        """An entry from one of two aligned lists with the same English."""
         index = self.draw.pick(range(len(lists[f"{name}-cognate"])))
         return lists[f"{name}-{'idiomatic' if self.free() else 'cognate'}"][index]
 
     def thing(self) -> Nominal:
-        """A native word or the one closer to English: das Vorhaben, das Projekt."""
+        """A native word or a cognate of the English one: das Vorhaben, das Projekt."""
         nouns = {name: group.nouns for name, group in self.draw.lexicon.groups.items()}
         return noun_phrase(self.twin(nouns, "thing"), "der")
 
@@ -64,7 +62,7 @@ class Writer:
         return Clause(self.draw.nominal(frame.subjects), frame.verb, mode, accusative=thing, adverb=time)
 
     def spoken(self, clause: Clause, front: Phrase = NOTHING) -> str:
-        """German with perhaps a particle: before the adverb, or where it would be when that is fronted."""
+        """German, possibly with a particle before the adverb, or in the adverb's place if that is fronted."""
         particle = self.particle().de
         if front.de or not self.free():
             adverb = Phrase(f"{particle} {clause.adverb.de}".strip(), "")
@@ -97,7 +95,7 @@ def _impersonal(writer: Writer) -> Phrase:
 
 
 def _thought(writer: Writer) -> Phrase:
-    """An object clause: German leaves out dass and keeps the verb second, or translates that."""
+    """An object clause: German drops dass and keeps the verb second, or translates "that"."""
     main, inner = writer.draw.clause("think"), writer.event()
     english = tail(main.main(), inner.after(DASS)).en
     outer = replace(main, mid=writer.particle()).main().de
@@ -106,7 +104,7 @@ def _thought(writer: Writer) -> Phrase:
 
 
 def _english(writer: Writer, clause: Clause) -> str:
-    """The English order does not depend on the style."""
+    """The English word order, which does not depend on the style."""
     return (clause.fronted() if writer.draw.coin(0.3) else clause.main()).en
 
 

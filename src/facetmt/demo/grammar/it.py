@@ -1,8 +1,14 @@
-"""The IT facet: software manuals, dialogue boxes and error messages."""
+"""The IT facet: software manuals, dialog boxes and error messages."""
 
 from dataclasses import replace
 
-from facetmt.data.demo_grammar.clause import (
+from facetmt.demo.grammar.clause import (
+    BEREITS,
+    BEVOR,
+    DASS,
+    OB,
+    WEIL,
+    WENN,
     Clause,
     both_clauses,
     passive,
@@ -11,30 +17,27 @@ from facetmt.data.demo_grammar.clause import (
     tail,
     then,
 )
-from facetmt.data.demo_grammar.draw import Draw, Template, parse_lexicon
-from facetmt.data.demo_grammar.it_words import WORDS
-from facetmt.data.demo_grammar.nominal import FORMAL, Phrase, only, prepositional, pronoun_for
-from facetmt.data.demo_grammar.shared import (
+from facetmt.demo.grammar.draw import Draw, Template, read_lexicon
+from facetmt.demo.grammar.nominal import FORMAL, Phrase, only, prepositional, pronoun_for
+from facetmt.demo.grammar.verb import (
     ALLOWED,
-    BEREITS,
-    BEVOR,
-    DASS,
+    CAN,
+    MUST,
     MUST_NOT,
-    OB,
+    NARRATIVE,
+    PAST,
+    PERFECT,
+    PRESENT,
     SEIN,
-    TIMES,
-    WEIL,
-    WENN,
+    Mode,
 )
-from facetmt.data.demo_grammar.verb import CAN, MUST, PAST, PERFECT, PRESENT, Mode
 
-LEXICON = parse_lexicon(TIMES + WORDS)
+LEXICON = read_lexicon("times", "it")
 STATEFUL = ("file", "device", "tool", "account", "machine")
 CAUSES = ("tool", "machine", "account")
 CONTENTS = "der der+ dies"
 LIKE = Mode("möchte", "want to")
 FAILED = Mode("konnte", "could")
-DONE = Mode("preterite", "past")
 
 
 def _state(draw: Draw, *, fine: bool, direct: bool = False, names: tuple[str, ...] = STATEFUL) -> Clause:
@@ -93,7 +96,7 @@ def _where(draw: Draw) -> Phrase:
 def _result(draw: Draw) -> Phrase:
     if draw.coin():
         done = passive(
-            draw.clause(draw.pick(["edit", "setup"]), DONE, subject=FORMAL, determiners="der dies")
+            draw.clause(draw.pick(["edit", "setup"]), NARRATIVE, subject=FORMAL, determiners="der dies")
         )
         return sentence(replace(done, place=draw.phrase("result")).main())
     failed = passive(draw.clause("edit", FAILED, subject=FORMAL, determiners="der der+ dies", negated=True))

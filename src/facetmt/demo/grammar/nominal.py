@@ -5,20 +5,23 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
-from facetmt.data.demo_grammar import english
+from facetmt.demo.grammar import english
 
 CASES = ("nom", "acc", "dat", "gen")
-# One row a gender (p: plural), one ending a case, in the order of CASES; "-" is no ending.
+# One row per gender (p: plural), one ending per case in the order of CASES; "-" is no ending.
 _DER = {"m": "der den dem des", "f": "die die der der", "n": "das das dem des", "p": "die die den der"}
 _DIES = {"m": "er en em es", "f": "e e er er", "n": "es es em es", "p": "e e en er"}
 _EIN = {"m": "- en em es", "f": "e e er er", "n": "- - em es", "p": "e e en er"}
 _WEAK = {"m": "e en en en", "f": "e e en en", "n": "e e en en", "p": "en en en en"}
 _MIXED = {"m": "er en en en", "f": "e e en en", "n": "es es en en", "p": "en en en en"}
 _STRONG = {"m": "er en em en", "f": "e e er er", "n": "es es em en", "p": "e e en er"}
-_RELATIVE = {"m": "der den dem dessen", "f": "die die der deren", "n": "das das dem dessen"} | {
-    "p": "die die denen deren"
+_RELATIVE = {
+    "m": "der den dem dessen",
+    "f": "die die der deren",
+    "n": "das das dem dessen",
+    "p": "die die denen deren",
 }
-# A determiner is named by its German stem; "-" is none; a trailing "+" asks for the plural.
+# A determiner is named by its German stem; "-" is none; a trailing "+" means plural.
 DETERMINERS = {
     "der": "the",
     "dies": "this",
@@ -46,7 +49,7 @@ _CONTRACTED = {
 
 
 class Phrase(NamedTuple):
-    """The same words in German and in English."""
+    """The same phrase in German and in English."""
 
     de: str
     en: str
@@ -65,7 +68,7 @@ class Adjective(NamedTuple):
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun: `singular` and `plural` may be empty; `weak` nouns take -n in all other cases (den Patienten)."""
+    """A noun; `singular` or `plural` may be empty; `weak`: -n outside the nominative (den Patienten)."""
 
     gender: str
     singular: str
@@ -74,10 +77,10 @@ class Noun:
     genitive: str
     en: str
     en_plural: str
-    en_bare: str  # what stands for the noun without an article: "a fever" for "Fieber"
+    en_bare: str  # English for the noun without an article: "a fever" for "Fieber"
 
     def german(self, number_gender: str, case: str) -> str:
-        """The noun's own form; the article is not its business."""
+        """The form of the noun itself, without an article."""
         if number_gender == "p":
             return self.plural + ("n" if case == "dat" and re.search(r"e[lr]?$", self.plural) else "")
         if case == "gen":
@@ -108,9 +111,8 @@ class Nominal:
         return _RELATIVE[self.gender].split()[CASES.index(case)]
 
 
-def parse_noun(entry: str) -> Noun:
-    """Read "der Arzt, Ärzte = doctor": article, singular, plural ("-": none), weak or a genitive; English forms."""
-    german, _, translation = entry.partition("=")
+def parse_noun(german: str, translation: str) -> Noun:
+    """Read "der Arzt, Ärzte" (article, singular, plural or -; then weak or a genitive) and its English."""
     parts = [part.strip() for part in german.split(",")]
     article, singular = parts[0].split()
     number = ["" if part == "-" else part for part in (singular, parts[1])]
@@ -124,7 +126,7 @@ def parse_noun(entry: str) -> Noun:
 
 
 def _genitive(gender: str, singular: str) -> str:
-    """The genitive by rule: -es behind a hiss and in native words of one syllable, else -s."""
+    """The regular genitive: -es after a sibilant and in native words of one syllable, else -s."""
     if gender == "f" or not singular:
         return singular
     if singular.endswith("nis"):
@@ -176,14 +178,8 @@ def _english_phrase(noun: Noun, stem: str, plural: bool, adjective: Adjective | 
         return (english.with_article(words),) * 2
     if stem == "kein":
         countable = (noun.plural or noun.en_bare != noun.en) and not plural
-        denied = (
-            english.with_article(words)
-            if countable
-            else f"any {words}"
-            if noun.singular and plural
-            else words
-        )
-        return f"no {words}", denied
+        bare = f"any {words}" if noun.singular and plural else words
+        return f"no {words}", english.with_article(words) if countable else bare
     word = "these" if stem == "dies" and plural else DETERMINERS[stem]
     return (f"{word} {words}",) * 2
 
@@ -234,13 +230,13 @@ DAS = _pronoun("das das dem", "that", "n", 3)
 
 
 def pronoun_for(thing: Nominal) -> Nominal:
-    """The pronoun that takes up a thing by its German gender: ihn, sie, es -> it; plural -> them."""
+    """The pronoun that refers back to a thing by its German gender: ihn, sie, es -> it; plural -> them."""
     forms = {"m": "er ihn ihm", "f": "sie sie ihr", "n": "es es ihm", "p": "sie sie ihnen"}[thing.gender]
     return _pronoun(forms, "they them" if thing.plural else "it", thing.gender, 3, thing.plural)
 
 
 def person_for(person: Nominal) -> Nominal:
-    """The pronoun that takes up a man, a woman or several people."""
+    """The pronoun that refers back to a man, a woman or several people."""
     return {"m": ER, "f": SIE, "p": THEY}[person.gender]
 
 

@@ -1,10 +1,10 @@
-"""German verbs: their parts, their forms, and the two halves of the verbal bracket; English beside them."""
+"""German verbs: their parts, their forms and the two halves of the verbal bracket, with the English forms."""
 
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from facetmt.data.demo_grammar.english import (
+from facetmt.demo.grammar.english import (
     EnglishVerb,
     parse_english_verb,
     present_participle,
@@ -49,7 +49,7 @@ _CONTRACTIONS = {
 
 
 class Mode(NamedTuple):
-    """Tense or modal verb in each language; modals are named by a key of the German table or by the English words."""
+    """Tense or modal verb per language; modals are keys of the German table or the English words."""
 
     german: str
     english: str
@@ -66,6 +66,9 @@ FUTURE = Mode("werden", "will")
 CAN = Mode("können", "can")
 MAY = Mode("können", "may")
 MUST = Mode("müssen", "must")
+SHOULD = Mode("sollte", "should")
+ALLOWED = Mode("dürfen", "may")
+MUST_NOT = Mode("dürfen", "must")  # only with a negation
 
 
 class Government(NamedTuple):
@@ -78,7 +81,7 @@ class Government(NamedTuple):
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb; `prefix` separates in main clauses, `dative` is the English preposition of the indirect object."""
+    """A verb; `prefix` separates in main clauses, `dative` is the indirect object's English preposition."""
 
     prefix: str
     infinitive: str
@@ -98,7 +101,7 @@ class Verb:
 
 
 def parse_verb(entry: str) -> Verb:
-    """Read "sich ein-nehmen nimmt nahm genommen (sein) = take took taken > to @ an:dat:from" (most parts optional)."""
+    """Read "sich ein-nehmen nimmt nahm genommen (sein) = take took taken > to @ an:dat:from" or a part."""
     entry, _, government = entry.partition("@")
     entry, _, dative = entry.partition(">")
     german, _, translation = entry.partition("=")
@@ -124,12 +127,15 @@ def parse_verb(entry: str) -> Verb:
 
 
 def _link(stem: str) -> str:
-    """The e that makes an ending speakable: arbeit-e-t, öffn-e-t."""
+    """The linking e that makes an ending pronounceable: arbeit-e-t, öffn-e-t."""
     return "e" if re.search(r"(?:[dt]|[^aeiouäöülrhmn][mn]|ch[mn])$", stem) else ""
 
 
 def _index(person: int, plural: bool) -> int:
     return person - 1 + 3 * plural
+
+
+SEIN = parse_verb("sein ist war gewesen (sein) = be was been")
 
 
 def reflexive(person: int, plural: bool) -> str:
@@ -168,7 +174,7 @@ def imperative(verb: Verb) -> str:
 
 
 def bracket(verb: Verb, mode: Mode, person: int, plural: bool) -> tuple[str, str, str]:
-    """German finite verb, separated prefix, and what stands at the end of the clause."""
+    """German finite verb, separated prefix, and what ends the clause."""
     infinitive = f"{verb.participle} werden" if mode.passive else verb.prefix + verb.infinitive
     if mode.german not in ("present", "preterite", "perfect"):
         return _PRESENT[mode.german].split()[_index(person, plural)], "", infinitive
@@ -205,7 +211,7 @@ def _be(tense: str, person: int, plural: bool) -> str:
 def english_bracket(
     verb: EnglishVerb, mode: Mode, person: int, plural: bool, support: bool
 ) -> tuple[str, str]:
-    """English auxiliary (with do-support where asked for) and main verb; one of them may be empty."""
+    """English auxiliary (with do-support if `support`) and main verb; either may be empty."""
     third = person == 3 and not plural
     base, tense = verb.base, mode.english
     tail = f" {verb.rest}" if verb.rest else ""

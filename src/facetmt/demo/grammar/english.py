@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-# Stressed on the last syllable, so that the final consonant doubles although the word is long.
+# Stressed on the last syllable, so the final consonant doubles although the word is long.
 _DOUBLING = {"submit", "forget", "begin", "admit", "permit", "transmit", "fulfil", "cancel"}
-# Spelt with a vowel but spoken with a consonant; the reverse ("hour") as well.
+# Spelt with a vowel but pronounced with a consonant, and the reverse ("hour").
 _CONSONANT_SOUND = re.compile(r"(?:u[ns]e|usu|uni|eu|one)", re.IGNORECASE)
 _VOWEL_SOUND = re.compile(r"(?:[aeiou]|hour|hono|heir)", re.IGNORECASE)
 
@@ -52,7 +52,7 @@ def present_participle(base: str) -> str:
 
 @dataclass(frozen=True)
 class EnglishVerb:
-    """The parts of a verb; `rest` stays beside it (apply for), `particle` goes behind a pronoun (switch it off)."""
+    """The parts of a verb; `rest` stays with it (apply for), `particle` follows a pronoun (switch it off)."""
 
     base: str
     past: str
