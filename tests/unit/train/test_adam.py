@@ -27,7 +27,7 @@ def test_a_hundred_updates_equal_those_of_optax(schedule):
         noise = jax.random.normal(key, (5,))
         gradient = jax.tree.map(lambda param, aim: param - aim + noise[: param.shape[-1]], theirs, goal)
         change, moments = adam.update(gradient, moments)
-        ours = rule.updated(ours, gradient, jnp.float32(1.0), jnp.bool_(True), config)
+        ours = rule.adam_update(ours, gradient, jnp.float32(1.0), jnp.bool_(True), config)
         return ours, optax.apply_updates(theirs, change), moments
 
     ours, theirs, moments = rule.create_state(start), start, adam.init(start)
