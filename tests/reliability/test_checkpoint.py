@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from facetmt.data.unpack import unpack
 from facetmt.errors import UserError
+from facetmt.fetch.unpack import unpack
 from facetmt.runlog import RunLog
 from facetmt.train import checkpoint
 from facetmt.train.restore import choose

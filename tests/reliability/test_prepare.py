@@ -11,9 +11,9 @@ import pytest
 
 from facetmt.commands import prepare_recipe, verify_recipe
 from facetmt.data import build
-from facetmt.data.prepare import open_prepared
+from facetmt.data.config import VocabConfig
+from facetmt.data.prepared import open_prepared
 from facetmt.data.store import open_store
-from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.train.session import check_fingerprint
 
@@ -32,8 +32,7 @@ def child(tmp_path: Path, *before: str) -> subprocess.CompletedProcess[str]:
 import os, resource, sys
 from pathlib import Path
 from facetmt.data import build, prepare
-from facetmt.data.corpus import DataConfig
-from facetmt.data.vocab import VocabConfig
+from facetmt.data.config import DataConfig, VocabConfig
 from facetmt.errors import UserError
 config = DataConfig(root="corpus", source="de", target="en", dev_pairs=7, max_length=40,
                     vocab=VocabConfig("bpe", 120, coverage=1.0))

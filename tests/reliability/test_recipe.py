@@ -5,8 +5,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.data.corpus import DataConfig, FacetConfig
-from facetmt.data.layouts import discover
+from facetmt.data.config import DataConfig, FacetConfig
+from facetmt.data.discover import discover
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 
@@ -155,7 +155,7 @@ def test_row_25_one_sentence_is_enough_for_a_facet(corpus, prepare_corpus):
     corpus("tiny", "dev", 1)
     prepared = prepare_corpus()
     assert len(prepared.stores("train")[2]) == 1
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 1]
+    assert [len(chosen) for chosen in prepared.dev.chosen] == [7, 6, 1]
 
 
 def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_corpus, tmp_path, write_lines):
@@ -175,4 +175,4 @@ def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_c
     with pytest.raises(UserError, match=rf"facet tiny has no dev text beside {tiny}/train\.de: add it"):
         prepare_corpus()
     prepared = prepare_corpus(allow_missing_dev=True)
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 0]
+    assert [len(chosen) for chosen in prepared.dev.chosen] == [7, 6, 0]

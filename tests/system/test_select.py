@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from facetmt.data.config import VocabConfig
 from facetmt.data.demo import DemoConfig, write
-from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.model import language_model
 from facetmt.model.config import ModelConfig

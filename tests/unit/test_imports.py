@@ -20,7 +20,8 @@ ALLOWED: dict[str, set[str]] = {
     "runlog": {"errors", "files"},
     "errors": set(),
     "files": {"errors"},
-    "recipe": {"errors", "bandit.config", "data", "model.config", "train.config", "translate.config"},
+    "fetch": {"errors", "files", "data"},
+    "recipe": {"errors", "bandit.config", "data.config", "model.config", "train.config", "translate.config"},
     "train": {"errors", "files", "bandit", "data", "model", "runlog", "recipe", "translate"},
     "translate": {"errors", "files", "data", "model"},
     "select": {"errors", "files", "data", "model", "train", "translate"},
@@ -35,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
 NO_JAX = [
     "bandit",
     "data",
+    "fetch",
     "runlog",
     "errors",
     "recipe",
@@ -111,6 +113,11 @@ def test_the_bandit_loads_numpy_and_nothing_else():
 def test_help_loads_nothing_heavy():
     heavy = {"jax", "flax", "numpy", "plotly", "pydantic", "sentencepiece", "sacrebleu"}
     assert not heavy & loaded_by("import facetmt.cli")
+
+
+def test_reading_a_recipe_loads_neither_subwords_nor_jax():
+    heavy = {"jax", "flax", "sentencepiece", "sacremoses", "sacrebleu", "plotly"}
+    assert not heavy & loaded_by("import facetmt.recipe")
 
 
 LOADS_CODE = {

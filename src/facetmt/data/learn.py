@@ -12,12 +12,14 @@ from typing import NamedTuple, TextIO
 import numpy as np
 
 from facetmt.data.chunks import Chunk, Files, read_chunks
-from facetmt.data.clean import MOSES_LIMIT, Cleaner, train_truecaser
+from facetmt.data.clean import Cleaner, clean_pairs, plain_pairs, train_truecaser
 from facetmt.data.codec import Codec, save_codec, tag_names, truecaser_path
-from facetmt.data.corpus import DataConfig, Facet, TagConfig, decode_chunk
+from facetmt.data.config import DataConfig, TagConfig, VocabConfig
+from facetmt.data.corpus import Facet, decode_chunk
 from facetmt.data.permutation import permuted, stream_key
-from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+from facetmt.data.vocab import Vocabulary, train_model
 from facetmt.data.workers import Workers
+from facetmt.files import move_whole
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 LINE, BLOCK = 200, 1 << 20  # characters of a shuffled line, words shuffled at once
@@ -109,14 +111,10 @@ def sample_text(job: SampleJob) -> SampleText:
     repeats = dict(zip(job.chunk.numbers, job.repeats, strict=True))
     cleaner = _cleaner(job.moses)
     result = SampleText(job.languages, ([], []), sum(map(sum, job.repeats)))
-    text = decode_chunk(job.chunk, job.files, job.errors)
+    text = clean_pairs(plain_pairs(decode_chunk(job.chunk, job.files, job.errors)), cleaner, job.languages)
     for pair, *sides in zip(text.pairs, text.source, text.target, strict=True):
-        if job.moses and max(map(len, sides)) > MOSES_LIMIT:
-            continue
-        for line, language, lines, times in zip(
-            sides, job.languages, result.sides, repeats[pair.line], strict=True
-        ):
-            lines.extend([cleaner.tokenise(line, language)] * times if times else [])
+        for line, lines, times in zip(sides, result.sides, repeats[pair.line], strict=True):
+            lines.extend([line] * times)
     return result
 
 
@@ -249,4 +247,4 @@ def _truecase_file(job: tuple[Path, str, Path]) -> None:
     cased = path.with_suffix(".cased")
     with open(cased, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{cleaner.truecase(line, language)}\n" for line in _lines(path))
-    cased.replace(path)
+    move_whole(cased, path)

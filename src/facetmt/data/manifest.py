@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 from facetmt.errors import UserError
 
 VERSION = 1

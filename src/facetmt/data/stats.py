@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from facetmt.data.build import STORES
 from facetmt.data.corpus import TOO_LONG
-from facetmt.data.formats import SPLITS
-from facetmt.data.prepare import Prepared
+from facetmt.data.layouts import SPLITS
+from facetmt.data.prepared import STORES, Prepared
 
 MUCH = 0.2  # a larger share of a facet that is too long is a mistake in the settings or in the text
 ADVICE = {  # what to do, by what there is too much of

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import mmap
-import os
 import shutil
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facetmt.errors import UserError
+from facetmt.files import replace_directory
 
 VERSION = 1
 HEADER, IDS, OFFSETS = "header.json", "ids.bin", "offsets.bin"
@@ -197,7 +197,7 @@ class StoreWriter:
             "longest_target": int(self._longest[1]),
             "sha256": digest,
         }
-        write_synced(self._work / HEADER, json.dumps(header, indent=1).encode())
+        (self._work / HEADER).write_text(json.dumps(header, indent=1), encoding="utf-8")
         replace_directory(self._work, self.path)
 
 
@@ -220,45 +220,10 @@ class _HashedFile:
         if self._block:
             self._digests += hashlib.sha256(self._block).digest()
         self._file.flush()
-        os.fsync(self._file.fileno())
         return bytes(self._digests)
 
     def close(self) -> None:
         self._file.close()
-
-
-def write_synced(path: Path, data: bytes) -> None:
-    """Write and fsync."""
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file under its final name only when all of it is on the disk."""
-    work = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write_synced(work, data)
-        os.replace(work, path)
-    finally:
-        work.unlink(missing_ok=True)
-
-
-def replace_directory(new: Path, final: Path) -> None:
-    """Give the directory `new` its final name; what had that name is removed."""
-    if final.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{final.name}-old-", dir=final.parent))
-        os.replace(final, old / "store")
-        os.replace(new, final)
-        shutil.rmtree(old)
-    else:
-        os.replace(new, final)
-    descriptor = os.open(final.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _map(path: Path, dtype: str) -> NDArray[Any]:

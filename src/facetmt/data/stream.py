@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.batch import Batch, BatchConfig, Tokens, assign_rows, fill
+from facetmt.data.batch import Batch, Tokens, assign_rows, fill
+from facetmt.data.config import BatchConfig
 from facetmt.data.permutation import permuted
 from facetmt.data.store import Store, spans
 from facetmt.errors import UserError
@@ -102,7 +103,7 @@ class Stream:
     """
 
     def __init__(self, pairs: PairSet, config: BatchConfig, key: int, rows: slice | None = None) -> None:
-        _check_fit(pairs, config)
+        check_fit(pairs, config)
         self.pairs = pairs
         self.config = config
         self._key = key
@@ -169,18 +170,6 @@ def filled(pairs: PairSet, packed: Packed, rows: slice, width: tuple[int, int]) 
     return fill(pairs.tokens(pair, (source, target)), row - rows.start, rows.stop - rows.start, width)
 
 
-def dev_batches(
-    stores: Sequence[Store], chosen: Sequence[Int], config: BatchConfig, rows: slice | None = None
-) -> Iterator[Batch]:
-    """The whole balanced dev set once, in order as far as packing allows; the last batch is padded."""
-    pairs = PairSet(stores, range(len(stores)), chosen)
-    _check_fit(pairs, config)
-    source, target = pairs.lengths(np.arange(len(pairs)))
-    for found, row in packed_once(source, target, config):
-        packed = Packed(row, found, source[found], target[found])
-        yield filled(pairs, packed, rows or slice(0, config.rows), config.width)
-
-
 def packed_once(source: Int, target: Int, config: BatchConfig) -> Iterator[tuple[Int, Int]]:
     """Every pair once, in order as far as packing allows: the pairs of each batch, and their rows (never falling)."""
     waiting = np.arange(len(source))
@@ -202,7 +191,7 @@ def _by_row(row: Int) -> tuple[Int, Int]:
     return placed, row[placed]
 
 
-def _check_fit(pairs: PairSet, config: BatchConfig) -> None:
+def check_fit(pairs: PairSet, config: BatchConfig) -> None:
     """No pair may be longer than a row, and there must be one: said before the first batch."""
     source_width, target_width = config.width
     for header in (store.header for store in pairs.stores):

@@ -6,8 +6,9 @@ import pytest
 from facetmt.data.batch import EOS
 from facetmt.data.clean import Cleaner, train_truecaser
 from facetmt.data.codec import Codec, copy_codec, open_codec, save_codec, tag_names, truecaser_path
-from facetmt.data.corpus import Facet, TagConfig
-from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+from facetmt.data.config import TagConfig, VocabConfig
+from facetmt.data.corpus import Facet
+from facetmt.data.vocab import Vocabulary, train_model
 from facetmt.errors import UserError
 
 TEXT = [

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from facetmt.data.store import StoreWriter, open_store, write_atomic
+from facetmt.data.store import StoreWriter, open_store
 from facetmt.errors import UserError
 
 PAIRS = [([5, 6, 3], [9, 3]), ([7, 3], [8, 8, 8, 3]), ([3], [3])]
@@ -125,14 +125,6 @@ def test_rewriting_replaces(tmp_path):
     assert len(write(tmp_path / "s", PAIRS[:1])) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
-
-def test_write_atomic_keeps_the_old_content_on_failure(tmp_path, monkeypatch):
-    path = tmp_path / "f"
-    write_atomic(path, b"old")
-    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space"):
-        write_atomic(path, b"new")
-    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(

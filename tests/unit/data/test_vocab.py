@@ -3,7 +3,8 @@ import random
 import pytest
 
 from facetmt.data.batch import BOS, EOS, PAD, UNK
-from facetmt.data.vocab import VocabConfig, Vocabulary, load_vocabulary, save_vocabulary, train_model
+from facetmt.data.config import VocabConfig
+from facetmt.data.vocab import Vocabulary, load_vocabulary, save_vocabulary, train_model
 from facetmt.errors import UserError
 
 WORDS = [

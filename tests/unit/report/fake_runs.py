@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 from facetmt.recipe import Recipe, dump_recipe
 from facetmt.runlog import FACETS, OUTCOMES, RECIPE, SCORES, TRANSLATIONS, Run, RunLog
 from facetmt.train.config import TrainConfig

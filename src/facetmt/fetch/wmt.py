@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from facetmt.data.lines import read_lines
-from facetmt.data.sources import COMMON_CRAWL, EUROPARL, NEWS_COMMENTARY, PARACRAWL, PARAPHRASED
 from facetmt.errors import UserError
+from facetmt.fetch.sources import COMMON_CRAWL, EUROPARL, NEWS_COMMENTARY, PARACRAWL, PARAPHRASED
 
 # Columns of English and German in the published tables.
 TABLES = {EUROPARL: (1, 0), NEWS_COMMENTARY: (1, 0), PARACRAWL: (0, 1)}

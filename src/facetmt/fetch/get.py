@@ -1,8 +1,6 @@
 """Public corpora: fetched from their publishers, checked, unpacked, and laid out as the recipes expect."""
 
-import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +10,11 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from facetmt.data.sources import TASKS, Source, Task
-from facetmt.data.store import write_atomic
-from facetmt.data.unpack import is_archive, unpack
-from facetmt.data.wmt import assemble
 from facetmt.errors import UserError
+from facetmt.fetch.sources import TASKS, Source, Task
+from facetmt.fetch.unpack import is_archive, unpack
+from facetmt.fetch.wmt import assemble
+from facetmt.files import move_whole, sha256, write_whole
 
 DOWNLOADS, MARKER = "downloads", "fetched.json"
 ATTEMPTS = 5  # a long download breaks off now and then; each attempt goes on where the last one stopped
@@ -75,7 +73,7 @@ def _get(name: str, task: Task, directory: Path, progress: Progress) -> dict[str
         publish(out, directory)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    write_atomic(directory / MARKER, json.dumps({"task": name, "sha256": sums}, indent=1).encode())
+    write_whole(directory / MARKER, json.dumps({"task": name, "sha256": sums}, indent=1))
     return sums
 
 
@@ -99,8 +97,7 @@ def fetch_all(sources: Sequence[Source], folder: Path, progress: Progress) -> di
 
 def check(source: Source, path: Path) -> str:
     """The file's sha256; an error where it is not the published one."""
-    with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = sha256(path)
     if source.sha256 is not None and found != source.sha256:
         raise UserError(
             f"{path} is not the file that was published (sha256 {found} instead of {source.sha256}):"
@@ -124,7 +121,7 @@ def download(source: Source, path: Path, progress: Progress) -> None:
         except UserError:
             part.unlink(missing_ok=True)
             raise
-    os.replace(part, path)
+    move_whole(part, path)
     _validator(part).unlink(missing_ok=True)
 
 
@@ -221,4 +218,4 @@ def publish(out: Path, directory: Path) -> None:
         if (directory / part.name).exists():
             raise UserError(f"{directory / part.name} is already there: move it away or give another folder")
     for part in parts:
-        os.replace(part, directory / part.name)
+        move_whole(part, directory / part.name)

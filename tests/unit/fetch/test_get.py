@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.data import sources, unpack, wmt
-from facetmt.data.corpus import DataConfig
-from facetmt.data.get import DOWNLOADS, get
-from facetmt.data.layouts import discover
-from facetmt.data.sources import TASKS, Source, Task
-from facetmt.data.unpack import unpack as unpack_archive
+from facetmt.data.config import DataConfig
+from facetmt.data.discover import discover
 from facetmt.errors import UserError
+from facetmt.fetch import sources, unpack, wmt
+from facetmt.fetch.get import DOWNLOADS, get
+from facetmt.fetch.sources import TASKS, Source, Task
+from facetmt.fetch.unpack import unpack as unpack_archive
 
 KORAN = {
     "multi/koran/train.de": b"eins\nzwei\n",
