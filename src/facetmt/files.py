@@ -73,7 +73,7 @@ def move_whole(partial: Path, final: Path) -> None:
 
 
 def replace_directory(new: Path, final: Path, former: Path | None = None) -> None:
-    """Flush the folder `new` and give it its final name; a folder of that name becomes `former`, then goes."""
+    """Flush the folder `new` and give it its final name; one that has it becomes `former`, then goes."""
     former = former or final.with_name(f".{final.name}-{os.getpid()}-replaced")
     flush_tree(new)
     if final.exists():
@@ -86,7 +86,7 @@ def replace_directory(new: Path, final: Path, former: Path | None = None) -> Non
 
 @contextmanager
 def claimed(lock: Path) -> Iterator[bool]:
-    """Whether this process holds the lock inside, or another one does; the system frees it when a process dies."""
+    """Whether this process now holds the lock, or another one does; the system frees it with the process."""
     with lock.open("a") as file:
         try:
             if fcntl is not None:

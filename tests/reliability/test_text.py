@@ -84,7 +84,7 @@ def test_row_19_unequal_files_are_named_with_their_counts_before_any_work(
     with pytest.raises(UserError) as caught:
         prepare_corpus()
     assert f"{target.with_suffix('.de')} has 20, {target} has 1;" in str(caught.value)
-    assert "need equally many lines" in str(caught.value)
+    assert "need the same number of lines" in str(caught.value)
     assert not (tmp_path / "out" / "prepared.json").exists() and not list((tmp_path / "out").glob(".*"))
 
 
@@ -138,9 +138,9 @@ def test_row_22_the_policy_on_odd_characters(odd, clean):
 
 def test_row_22_a_tab_in_a_tsv_is_an_error_with_its_line(tmp_path, write_lines):
     for name, lines, place in (
-        ("t.tsv", ["a\tA", "b\tB\tagain"], "line 2: 3 columns instead of 2; a tab inside a text"),
-        ("u.tsv", ["a\tA", "b"], "line 2: 1 columns instead of 2; a tab inside a text"),
-        ("v.tsv", ["a"], "line 1: there is no column 2, the text has 1; data.columns and data.labels count"),
+        ("t.tsv", ["a\tA", "b\tB\tagain"], "line 2: 3 columns instead of 2; remove a tab inside a text"),
+        ("u.tsv", ["a\tA", "b"], "line 2: 1 columns instead of 2; remove a tab inside a text"),
+        ("v.tsv", ["a"], "line 1: there is no column 2, only 1; check data.columns and data.labels"),
     ):
         path = write_lines(tmp_path / name, lines)
         with pytest.raises(UserError) as caught:

@@ -88,7 +88,7 @@ def _place_best(source: Int, target: Int, order: Int, row: Int, room: Int) -> No
 
 
 def fill(tokens: Tokens, row: Int, rows: int, width: tuple[int, int]) -> Batch:
-    """The batch of P pairs, given in the order of their rows (`row` [P] never falls)."""
+    """The batch of P pairs, given in the order of their rows (`row` [P] never decreases)."""
     first = np.searchsorted(row, row)  # index of the first pair in the same row
     segment = np.arange(len(row)) - first + 1
     source, source_segment, source_position = _lay(

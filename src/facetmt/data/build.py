@@ -1,4 +1,4 @@
-"""One facet to its folder: train and dev stores, dev and test text, and what all of it was made from."""
+"""Writing a facet's folder: train and dev stores, dev and test text, and what all of it was made from."""
 
 import json
 import shutil
@@ -26,14 +26,14 @@ VERSION = 1  # of everything that decides which ids a text becomes
 
 
 class Scan(NamedTuple):
-    """What a first look at a facet's files found."""
+    """What the first reading of a facet's files found."""
 
     pairs: dict[str, int]  # by split
-    inputs: dict[str, tuple[int, int, str]]  # by file: size, time of change in ns, sha256
+    inputs: dict[str, tuple[int, int, str]]  # by file: size, modification time in ns, sha256
 
 
 def facet_settings(facet: Facet, config: DataConfig, root: Path, vocabulary: str) -> str:
-    """A digest of all that decides the facet's content, besides the content of its files."""
+    """A hash of everything that decides the facet's content, except the content of its files."""
     splits = {
         split: {
             key: _name(value, root) if isinstance(value, Path) else value
@@ -56,7 +56,7 @@ def _paths(facet: Facet, root: Path) -> dict[str, Path]:
 
 
 def is_fresh(directory: Path, facet: Facet, root: Path, settings: str) -> bool:
-    """Whether the folder holds what building the facet now would give; file contents as `_unchanged` says."""
+    """Whether the folder holds what building the facet now would give (`_unchanged` compares files)."""
     try:
         about = json.loads((directory / ABOUT).read_text("utf-8"))
         for split in STORES:
@@ -70,13 +70,13 @@ def is_fresh(directory: Path, facet: Facet, root: Path, settings: str) -> bool:
 
 
 def _unchanged(path: Path, size: int, changed: int, hashed: str) -> bool:
-    """Same size and time of change: yes, without reading. Same size, other time: the hash decides."""
+    """Same size and modification time: yes, without reading. Same size, other time: the hash decides."""
     stat = path.stat()
     return stat.st_size == size and (stat.st_mtime_ns == changed or sha256(path) == hashed)
 
 
 def scan_facet(job: tuple[Facet, Path]) -> Scan:
-    """Read all files of a facet once: files that do not match are found before the long work."""
+    """Read all files of a facet once, so that files which do not match are found before the long work."""
     facet, root = job
     pairs = {split: count_pairs(files) for split, files in facet.files.items()}
     inputs = {}
@@ -85,8 +85,8 @@ def scan_facet(job: tuple[Facet, Path]) -> Scan:
         inputs[name] = stat.st_size, stat.st_mtime_ns, sha256(path)
     if not pairs["train"]:
         raise UserError(
-            f"facet {facet.name} is empty: {facet.files['train'].source} has no pairs for it; add text, or leave "
-            "the facet out of data.facets"
+            f"facet {facet.name} is empty: {facet.files['train'].source} has no pairs for it; add text,"
+            " or leave the facet out of data.facets"
         )
     return Scan(pairs, inputs)
 
@@ -110,7 +110,7 @@ def build_facet(
     codec: Codec,
     missing_dev: bool,
 ) -> Report:
-    """Write the facet's folder under a temporary name; it takes its own only when it is whole."""
+    """Write the facet's folder under a temporary name; it gets its own only when it is complete."""
     output.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
     try:
@@ -159,6 +159,6 @@ def _check_report(report: Report, facet: Facet, missing_dev: bool) -> None:
         if not report[split]["kept"] and not (split == "dev" and missing_dev):
             reasons = "".join(f", {count} {reason}" for reason, count in report[split]["dropped"].items())
             raise UserError(
-                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons}; fix the "
-                "text, or leave the facet out of data.facets"
+                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons};"
+                " fix the text, or leave the facet out of data.facets"
             )

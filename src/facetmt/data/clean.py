@@ -57,7 +57,7 @@ def plain_pairs(decoded: Decoded) -> Text:
 
 
 def portions(text: str, limit: int = MOSES_LIMIT) -> list[str]:
-    """The text in parts of at most `limit` characters: cut at sentence ends, else at spaces, else anywhere."""
+    """The text in parts of at most `limit` characters, cut at sentence ends, spaces, or anywhere."""
     parts, start = [], 0
     while len(text) - start > limit:
         window = text[start : start + limit]

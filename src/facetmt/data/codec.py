@@ -1,4 +1,4 @@
-"""Text to ids and back for one model: cleaning, subwords and tags together, as training and translating need them."""
+"""From text to ids and back: cleaning, subwords and tags together, the same for training and translation."""
 
 import json
 import shutil
@@ -58,9 +58,7 @@ class Codec:
     def prefix(self, name: str, tag: str | None = None) -> list[int]:
         """Ids of the tags before a source sentence of the facet; `tag` forces the facet tag of another."""
         if tag is not None and not self.tags.facet:
-            raise UserError(
-                "this model was trained without facet tags (data.tags.facet), so none can be forced"
-            )
+            raise UserError("this model was trained without facet tags (data.tags.facet); leave out the tag")
         tagged = replace(self.facet(name), name=self.facet(tag or name).name)
         return [self.vocabulary.tag(symbol) for symbol in tag_names(tagged, self.tags)]
 
@@ -70,7 +68,7 @@ class Codec:
         return facet.source_language, facet.target_language
 
     def ids(self, cleaned: Sequence[str], facet: str, side: Side, tag: str | None = None) -> tuple[Int, Int]:
-        """tags x EOS or y EOS of each cleaned line, back to back, and the lengths: the one way from text to ids."""
+        """tags x EOS or y EOS of each cleaned line, back to back, and the lengths; all text passes here."""
         prefix = self.prefix(facet, tag) if side == "source" else []
         return with_ends(*self.vocabulary.encode_flat(cleaned, side), prefix)
 
@@ -129,7 +127,7 @@ def open_codec(directory: Path) -> Codec:
         facets = [Facet(*names) for names in about["facets"]]
         tags, moses, hashes = TagConfig(**about["tags"]), bool(about["moses"]), dict(about["truecase"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{directory / CODEC} is missing or damaged: prepare again") from None
+        raise UserError(f"{directory / CODEC}: missing or damaged; prepare again") from None
     # names become paths again, and the file may come from a stranger
     check_facets([facet.name for facet in facets])
     spoken = {side for facet in facets for side in (facet.source_language, facet.target_language)}
@@ -139,7 +137,7 @@ def open_codec(directory: Path) -> Codec:
     for language, path in truecasers.items():
         if not path.is_file() or sha256(path) != hashes[language]:
             raise UserError(
-                f"{path} is missing or not the one that was prepared: put it back or prepare again"
+                f"{path}: missing, or not the one that was prepared; put it back or prepare again"
             )
     return Codec(vocabulary, Cleaner(moses, truecasers), facets, tags)
 

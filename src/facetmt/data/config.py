@@ -131,8 +131,8 @@ class DataConfig:
     errors: Literal["strict", "replace"] = "strict"  # invalid UTF-8: stop, or replace by U+FFFD
     allow_missing_dev: bool = False  # facets without dev text train, but are not in the balanced dev set
     dev_pairs: int = 200  # pairs from each facet in the balanced dev set, or all that it has
-    # longest side of a pair in subwords, including tags and EOS; longer pairs are dropped. None: LONGEST, or the
-    # length of the recipe's rows where that is less
+    # longest side of a pair in subwords, including tags and EOS; longer pairs are dropped. None: LONGEST, or
+    # the length of the recipe's rows where that is less
     max_length: int | None = None
     seed: int = 1  # draws the vocabulary's sample and the balanced dev set
     tags: TagConfig = field(default_factory=TagConfig)

@@ -1,4 +1,4 @@
-"""Which facets a corpus has: what its layout holds, what the recipe picks from it, and whether it will do."""
+"""Finding the facets of a corpus: what its layout holds, what the recipe picks, and whether it is usable."""
 
 import difflib
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from facetmt.errors import UserError
 
 
 def discover(config: DataConfig, base: Path) -> list[Facet]:
-    """The facets of a corpus in their order; every fault of names or files is an error that says which."""
+    """The facets of a corpus in their order; an error says what is wrong with a name or a file."""
     root = base / config.root
     if not root.is_dir():
-        raise UserError(f"the corpus folder {root} does not exist: check data.root")
+        raise UserError(f"{root}: the corpus folder does not exist; check data.root")
     chosen = _chosen(config)
     written = [
         _written(config, root, name, entry) for name, entry in chosen.items() if entry.train is not None
@@ -26,7 +26,7 @@ def discover(config: DataConfig, base: Path) -> list[Facet]:
     found = [] if all_written else list(LAYOUTS[config.layout](config, root))
     if not found and not written:
         raise UserError(
-            f"no facet found in {root}: data.layout is {config.layout}, and docs/data.md shows what it looks like"
+            f"{root}: no facet found; data.layout is {config.layout} (docs/data.md shows what it looks like)"
         )
     facets = {facet.name: facet for facet in (*found, *written)}
     selected = [_limited(_get(facets, name, root), entry.limit) for name, entry in chosen.items()] or found
@@ -47,7 +47,7 @@ def _chosen(config: DataConfig) -> dict[str, FacetConfig]:
 def _get(facets: dict[str, Facet], name: str, root: Path) -> Facet:
     if name not in facets:
         near = difflib.get_close_matches(name, facets, 1, 0.0)
-        raise UserError(f"there is no facet {name} in {root}; the nearest of {len(facets)} is {near[0]}")
+        raise UserError(f"{root}: there is no facet {name}; the nearest of {len(facets)} is {near[0]}")
     return facets[name]
 
 
@@ -68,12 +68,12 @@ def _check(facets: Sequence[Facet], config: DataConfig) -> None:
         train = replace(facet.files["train"], limit=None)
         if train in seen:
             raise UserError(
-                f"the facets {seen[train]} and {facet.name} read the same files: remove one of them"
+                f"the facets {seen[train]} and {facet.name} read the same files; remove one of them"
             )
         seen[train] = facet.name
         if "dev" not in facet.files and not config.allow_missing_dev:
             raise UserError(
-                f"facet {facet.name} has no dev text beside {train.source}: add it, leave the facet out of"
+                f"facet {facet.name} has no dev text beside {train.source}; add it, leave the facet out of"
                 " data.facets, or set data.allow_missing_dev"
             )
 
@@ -82,10 +82,10 @@ def _written(config: DataConfig, root: Path, name: str, entry: FacetConfig) -> F
     """A facet whose files the recipe names."""
     source, target = entry.source or config.source, entry.target or config.target
     if source is None or target is None:
-        raise UserError(f"facet {name} names its files, so it needs source and target languages too")
+        raise UserError(f"facet {name} names its files, but not its languages; give it source and target")
     if config.labels is not None or config.keep is not None:
         raise UserError(
-            f"facet {name} names its files, so data.labels and data.keep cannot apply: remove either"
+            f"facet {name} names its files, so data.labels and data.keep cannot apply; remove either"
         )
     splits = {}
     for split, names in zip(SPLITS, (entry.train, entry.dev, entry.test), strict=True):
@@ -97,5 +97,5 @@ def _written(config: DataConfig, root: Path, name: str, entry: FacetConfig) -> F
             )
             for path in paths:
                 if not path.is_file():
-                    raise UserError(f"facet {name} names {path}, which does not exist")
+                    raise UserError(f"{path}: does not exist, but facet {name} names it; check data.facets")
     return Facet(name, source, target, splits)

@@ -33,7 +33,7 @@ class EncodeJob(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """Ids as a store wants them, what was dropped and why, and the raw text of all but training pairs."""
+    """Ids as a store wants them, what was dropped by reason, and the raw text of all but training pairs."""
 
     facet: str
     split: str

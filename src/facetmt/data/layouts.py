@@ -1,4 +1,4 @@
-"""From a folder to facets: one small function a layout."""
+"""What each layout looks like on disk: one small function per layout, from a folder to facets."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ def _find(folder: Path, name: str) -> Path | None:
     """The file or its .gz."""
     found = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
     if len(found) == 2:
-        raise UserError(f"both {found[0]} and {found[1]} exist: remove one")
+        raise UserError(f"{found[0]}: {found[1].name} is there too; remove one of them")
     return found[0] if found else None
 
 
@@ -47,7 +47,7 @@ def _wanted(config: DataConfig, available: Sequence[str], where: Path) -> list[s
         return [language for language in available if language != config.pivot]
     for language in config.languages:
         if language not in available:
-            raise UserError(f"there is no language {language} in {where}; it has {', '.join(available)}")
+            raise UserError(f"{where}: there is no language {language}; choose among {', '.join(available)}")
     return list(config.languages)
 
 
@@ -73,7 +73,7 @@ def pairs(config: DataConfig, root: Path) -> Iterator[Facet]:
                 facet = replace(facet, name=f"{name}_{source}-{target}")
             yield from _labelled(config, facet, alone=folder == root and len(directions) == 1)
     if missing:
-        raise UserError(f"no folder of {root} has text in {', '.join(sorted(missing))} (data.languages)")
+        raise UserError(f"{root}: no folder has text in {', '.join(sorted(missing))}; check data.languages")
 
 
 def _other_language(config: DataConfig, folder: Path) -> str:
@@ -84,9 +84,9 @@ def _other_language(config: DataConfig, folder: Path) -> str:
     others = sorted(str(extension) for extension in extensions - {config.pivot})
     if config.pivot not in extensions or len(others) != 1:
         found = ", ".join(sorted(map(str, extensions)))
-        hint = f"; {_hint(folder, 'train')}" if "tsv" in extensions else ""
+        hint = _hint(folder, "train") if "tsv" in extensions else "remove the others"
         raise UserError(
-            f"{folder} must have train.{config.pivot} and one other language, but has train.* of {found}{hint}"
+            f"{folder}: train.* must be {config.pivot} and one other language, not {found}; {hint}"
         )
     return others[0]
 
@@ -99,12 +99,12 @@ def _pair_files(config: DataConfig, folder: Path, source: str, target: str) -> d
             splits[split] = _with_sidecars(config, folder, split, Files(left, right))
         elif split == "train" or left is not None or right is not None:
             lost = f"{split}.{source if left is None else target}"
-            raise UserError(f"{folder} has no {lost} (nor {lost}.gz); {_hint(folder, split)}")
+            raise UserError(f"{folder}: no {lost} (nor {lost}.gz); {_hint(folder, split)}")
     return splits
 
 
 def _hint(folder: Path, split: str) -> str:
-    """What to do where a file is missing, given those that are there."""
+    """What to do about a missing file, given the files that exist."""
     found = sorted(path.name for path in folder.glob(f"{split}.*"))
     if {f"{split}.tsv", f"{split}.tsv.gz"} & set(found):
         return f"it has {split}.tsv: for tables set data.layout to tsv (docs/data.md)"
@@ -153,12 +153,12 @@ def _labels_file(folder: Path, name: str, split: str, target: Path) -> Path:
 def _sidecar(folder: Path, name: str, key: str, advice: str) -> Path:
     path = _find(folder, name)
     if path is None:
-        raise UserError(f"{folder} has no {name} (nor {name}.gz), which {key} asks for: {advice}")
+        raise UserError(f"{folder}: no {name} (nor {name}.gz), which {key} asks for; {advice}")
     return path
 
 
 def _labelled(config: DataConfig, facet: Facet, alone: bool) -> Iterator[Facet]:
-    """The facet itself, or one facet a label of its training text."""
+    """The facet itself, or one facet per label of its training text."""
     if config.labels is None:
         yield facet
         return
@@ -175,13 +175,11 @@ def _labels(files: Files) -> list[str]:
         if cell is not None and cell.strip():
             found.add(cell.strip())
             if len(found) > 1000:
-                raise UserError(
-                    f"{path} has more than 1000 different labels: is it the right file or column?"
-                )
+                raise UserError(f"{path}: more than 1000 different labels; check data.labels")
     try:
         return sorted(label.decode() for label in found)
     except UnicodeDecodeError:
-        raise UserError(f"{path} has a label that is not valid UTF-8: repair the file") from None
+        raise UserError(f"{path}: a label is not valid UTF-8; repair the file") from None
 
 
 def _cell(line: bytes | None, column: int | None) -> bytes | None:
@@ -190,17 +188,19 @@ def _cell(line: bytes | None, column: int | None) -> bytes | None:
 
 
 def ted(config: DataConfig, root: Path) -> Iterator[Facet]:
-    """all_talks_{train,dev,test}.tsv: a header row of language codes, __NULL__ where a talk has no translation."""
+    """all_talks_{train,dev,test}.tsv: a header of language codes, __NULL__ where there is no translation."""
     paths = {split: path for split in SPLITS if (path := _find(root, f"all_talks_{split}.tsv"))}
     if "train" not in paths:
-        raise UserError(f"{root} has no all_talks_train.tsv (nor all_talks_train.tsv.gz)")
+        raise UserError(
+            f"{root}: no all_talks_train.tsv (nor all_talks_train.tsv.gz); check data.root and data.layout"
+        )
     headers = {}
     for split, path in paths.items():
         first = next(read_lines(path), None) or b""
         headers[split] = first.decode("utf-8", "replace").split("\t")
     languages = headers["train"][1:]  # the first column names the talk
     if config.pivot not in languages:
-        raise UserError(f"{paths['train']}, line 1: no column {config.pivot} (data.pivot) in the header")
+        raise UserError(f"{paths['train']}, line 1: no column {config.pivot} in the header; check data.pivot")
     for other in _wanted(config, languages, paths["train"]):
         for source, target in _directions(config, other):
             splits = {
@@ -236,7 +236,9 @@ def opus100(config: DataConfig, root: Path) -> Iterator[Facet]:
                 if left is not None and right is not None:
                     splits[split] = Files(left, right)
             if "train" not in splits:
-                raise UserError(f"{folder} has no opus.{folder.name}-train.{source} and .{target}")
+                raise UserError(
+                    f"{folder}: no opus.{folder.name}-train.{source} and .{target}; unpack the corpus again"
+                )
             yield Facet(f"{source}-{target}", source, target, splits)
 
 

@@ -37,7 +37,7 @@ class SampleJob(NamedTuple):
 
 
 class SampleText(NamedTuple):
-    """Sampled text, plain or tokenised, each line as often as it counts."""
+    """Sampled text, plain or tokenised, each line repeated as often as it counts."""
 
     languages: tuple[str, str]
     sides: tuple[list[str], list[str]]
@@ -48,7 +48,7 @@ Share = tuple[int, int]  # lines of a facet in the sample: of its source, of its
 
 
 def shares(facets: Sequence[Facet], counts: Mapping[str, int], config: VocabConfig) -> dict[str, Share]:
-    """Lines of each facet in the sample: facets or languages upsampled to the largest, then cut, are equally many."""
+    """Lines of each facet in the sample: facets or languages upsampled to the largest, then cut equally."""
     if config.balance == "language":
         return _language_shares(facets, counts, config.sample)
     budget = max(1, config.sample // 2)
@@ -60,7 +60,7 @@ def shares(facets: Sequence[Facet], counts: Mapping[str, int], config: VocabConf
 
 
 def _language_shares(facets: Sequence[Facet], counts: Mapping[str, int], sample: int) -> dict[str, Share]:
-    """The paper's way: a language is one text, whichever facets and sides its lines stand in."""
+    """As in the paper: a language is one text, whichever facets and sides its lines are in."""
     sizes: Counter[str] = Counter()
     for facet in facets:
         sizes[facet.source_language] += counts[facet.name]
@@ -77,7 +77,7 @@ def _language_shares(facets: Sequence[Facet], counts: Mapping[str, int], sample:
 
 
 def sample_jobs(facet: Facet, config: DataConfig, count: int, share: Share) -> Iterator[SampleJob]:
-    """`share` of the facet's `count` training pairs, side by side, evenly repeated where it has fewer."""
+    """`share` of the facet's `count` training pairs, by side, evenly repeated where it has fewer."""
     key = stream_key(config.seed, "vocabulary", facet.name)
     copies = [side // count for side in share]
     extras = [np.sort(permuted(np.arange(side % count), count, key)) for side in share]
@@ -107,7 +107,7 @@ def _cleaner(moses: bool) -> Cleaner:
 
 
 def sample_text(job: SampleJob) -> SampleText:
-    """Decode, clean and repeat; what could not be trained on is not learned from."""
+    """Decode, clean and repeat; pairs that could not be trained on are left out."""
     repeats = dict(zip(job.chunk.numbers, job.repeats, strict=True))
     cleaner = _cleaner(job.moses)
     result = SampleText(job.languages, ([], []), sum(map(sum, job.repeats)))
@@ -129,7 +129,7 @@ def learn_codec(
     workers: Workers,
     progress: Progress,
 ) -> None:
-    """Learn everything that the text's ids depend on and save it in `directory`."""
+    """Learn everything that turns text into ids and save it in `directory`."""
     work = directory / "sample"
     work.mkdir()
     parts = shares(facets, counts, config.vocab)
@@ -181,7 +181,7 @@ def _write_samples(texts: Iterator[SampleText], work: Path, progress: Callable[[
 
 
 def _learn_truecasing(samples: Samples, directory: Path, workers: Workers) -> dict[str, Path]:
-    """A truecasing model a language, learned from its tokenised sample, which is then truecased."""
+    """One truecasing model per language, learned from its tokenised sample, which is then truecased."""
     languages = sorted({language for _, language in samples})
     models = {language: truecaser_path(directory, language) for language in languages}
     learning = [
@@ -208,10 +208,10 @@ def _train(job: tuple[list[Path], VocabConfig]) -> bytes:
 
 
 def shuffled(lines: Iterable[str]) -> Iterator[str]:
-    """The words of all lines in an order that is random, but always the same, put into lines again."""
-    # SentencePiece needs time in the square of the passages that occur twice to find its first pieces, and there
-    # are many: upsampled facets repeat lines, the two directions of a language pair repeat whole files. Pieces
-    # never go across a space, so the order of words is nothing that it learns from.
+    """The words of all lines in a random but fixed order, put into lines again."""
+    # SentencePiece needs time quadratic in the number of repeated passages to find its first pieces, and
+    # there are many: upsampled facets repeat lines, the two directions of a language pair repeat whole files.
+    # Pieces never cross a space, so it learns nothing from the order of words.
     numbers: dict[str, int] = {}
     tokens = array("i")
     for line in lines:
@@ -224,7 +224,7 @@ def shuffled(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _filled(words: Iterable[str]) -> Iterator[str]:
-    """Lines of some LINE characters, or of one word that is longer."""
+    """Lines of about LINE characters, or of one longer word."""
     line: list[str] = []
     size = 0
     for word in words:

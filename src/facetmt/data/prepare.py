@@ -1,4 +1,4 @@
-"""A corpus to token stores: only what changed is done again, and nothing half-written is ever opened."""
+"""From a corpus to token stores: only what changed is redone, and nothing half-written is ever opened."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ from facetmt.errors import UserError
 from facetmt.files import replace_directory, sha256_of, write_whole
 
 SETTINGS = "settings.sha256"  # what the vocabulary was learned with
-SMALL, MOSES_SMALL = 8 << 20, 1 << 19  # bytes of text that are not worth starting processes for
+SMALL, MOSES_SMALL = 8 << 20, 1 << 19  # bytes of text too few to start processes for
 
 
 def prepare(
@@ -54,9 +54,9 @@ def prepare(
     *,
     overwrite: bool = False,
 ) -> Prepared:
-    """Bring `output` up to date with the corpus; `workers` processes (None: one per core, 1: none besides this).
+    """Bring `output` up to date with the corpus; `workers` processes (None: one per core, 1: only this one).
 
-    A folder that was prepared with other settings is left alone, unless `overwrite` says so.
+    A folder prepared with other settings is refused, unless `overwrite` says so.
     """
     tell: Progress = progress or (lambda stage, done, total: None)
     root = base / config.root
@@ -73,7 +73,7 @@ def prepare(
         _finish(output, facets, lambda fingerprints: new_manifest(given, fingerprints, former))
     except OSError as error:
         raise UserError(
-            f"cannot write to {output} ({error.strerror or error}): make room and prepare again"
+            f"{output}: cannot be written ({error.strerror or error}); make room and prepare again"
         ) from error
     return open_prepared(output)
 
@@ -97,16 +97,16 @@ def _refresh(
 
 
 def vocabulary_settings(config: DataConfig, facets: Sequence[Facet]) -> str:
-    """A digest of what the vocabulary depends on; the text itself is not part of it (docs/data.md)."""
+    """A hash of what the vocabulary depends on; the text itself is not part of it (docs/data.md)."""
     names = sorted([facet.name, facet.source_language, facet.target_language] for facet in facets)
-    # as earlier versions wrote it, so that what they learned is not learned again
+    # as earlier versions wrote it, so that their vocabularies are not learned again
     balance = {"facet": True, "none": False}.get(str(config.vocab.balance), config.vocab.balance)
     vocab = {**asdict(config.vocab), "balance": balance}
     return sha256_of([VERSION, vocab, config.clean.moses, asdict(config.tags), config.seed, names])
 
 
 def _is_learned(directory: Path, settings: str) -> bool:
-    """Whether the folder holds a whole vocabulary that was learned with these settings."""
+    """Whether the folder holds a complete vocabulary learned with these settings."""
     try:
         open_codec(directory)
         return (directory / SETTINGS).read_text("utf-8") == settings
@@ -201,7 +201,7 @@ def _finish(output: Path, facets: Sequence[Facet], manifest: Callable[[dict[str,
         if not path.is_file() or path.read_bytes() != data:
             write_whole(path, data)
     others = (folder for folder in (output / FACETS).iterdir() if folder.name not in fingerprints)
-    # what prepare did not write is not its to remove, wherever `prepared` points
+    # remove only what prepare wrote, wherever `prepared` points
     own = (folder for folder in others if (folder / ABOUT).is_file() or folder.name.startswith("."))
     for folder in (*own, *output.glob(f".{VOCABULARY}-*")):
         shutil.rmtree(folder)

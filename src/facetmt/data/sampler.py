@@ -1,4 +1,4 @@
-"""Which batch comes next: one endless seeded stream a facet, or one over the whole, and where each stands."""
+"""Which batch comes next: one endless seeded stream per facet, or one over all, and how far each has got."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,18 +60,21 @@ class Sampler:
         return {"seed": self._seed, "streams": streams}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go where `state` says; an error names what does not match."""
+        """Continue from `state`; an error names what does not match."""
         saved = state["streams"]
         if state["seed"] != self._seed:
             raise UserError(
-                f"the saved sampler has seed {state['seed']}, this one {self._seed}: use the same seed"
+                f"the saved sampler has seed {state['seed']}, this one {self._seed}; use the same seed"
             )
         if differ := sorted(set(saved) ^ set(self.names)):
-            raise UserError(f"the saved sampler has other facets than this corpus ({', '.join(differ)})")
+            raise UserError(
+                f"the saved sampler has other facets than this corpus ({', '.join(differ)}); use the same"
+            )
         for name, stream in zip(self.names, self._streams, strict=True):
             if saved[name]["pairs"] != len(stream.pairs):
                 raise UserError(
-                    f"{name} had {saved[name]['pairs']} pairs when saved, but has {len(stream.pairs)} now"
+                    f"{name} had {saved[name]['pairs']} pairs when saved, but has {len(stream.pairs)} now;"
+                    " restore its text"
                 )
         self._cursors = [
             Cursor(int(saved[name]["position"]), tuple(map(int, saved[name]["pending"])))
@@ -102,7 +105,7 @@ class FacetSampler(Sampler):
 
 
 class RowSampler(FacetSampler):
-    """Batches whose rows are shared out among the facets, each from its own stream (that of `FacetSampler`)."""
+    """Batches whose rows are divided among the facets, each from its own stream (that of `FacetSampler`)."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Subwords: SentencePiece behind one id space with reserved tags that no text can spell."""
+"""Subwords: SentencePiece models behind one id space with reserved tags that no text can spell."""
 
 import hashlib
 import json
@@ -19,9 +19,11 @@ from facetmt.errors import UserError
 from facetmt.files import write_whole
 
 PIECES = ("<pad>", "<unk>", "<s>", "</s>")
-# What the model files call them: training skips over a piece's name in the text, and "</s>" does occur in text.
+# Their names in the model files: training skips a piece's name in the text, and "</s>" does occur in text.
 HIDDEN = ("⟦pad⟧", "⟦unk⟧", "⟦s⟧", "⟦/s⟧")
-THREADS = 4  # fixed: the sums of unigram training depend on it, and the same text must give the same pieces
+THREADS = (
+    4  # fixed: the sums of unigram training depend on it, and the same text must always give the same pieces
+)
 
 Side = Literal["source", "target"]
 Int = NDArray[np.int64]
@@ -93,7 +95,7 @@ class Vocabulary:
         return texts
 
     def pieces(self, side: Side = "target") -> list[str]:
-        """The symbol of every id of a side, for people and for export."""
+        """The symbol of every id of a side, to show and to export."""
         processor = self._processor(side)
         return [
             *PIECES,
@@ -123,18 +125,18 @@ def save_vocabulary(vocabulary: Vocabulary, directory: Path) -> None:
 
 
 def load_vocabulary(directory: Path) -> Vocabulary:
-    """The vocabulary saved in a directory; refuses files that are not the ones that were saved."""
+    """The vocabulary saved in a directory; refuses files that changed since they were saved."""
     try:
         about = json.loads((directory / "vocabulary.json").read_text("utf-8"))
         models = [(directory / name).read_bytes() for name in MODELS[len(about["models"])]]
         vocabulary = Vocabulary(models, about["tags"])
     except FileNotFoundError as error:
-        raise UserError(f"there is no vocabulary at {error.filename}: run prepare first") from None
+        raise UserError(f"{error.filename}: no vocabulary; run prepare first") from None
     except (ValueError, KeyError, TypeError, RuntimeError):
-        raise UserError(f"the vocabulary in {directory} is damaged: delete it and prepare again") from None
+        raise UserError(f"{directory}: the vocabulary is damaged; delete it and prepare again") from None
     if vocabulary.fingerprint != about["fingerprint"]:
         raise UserError(
-            f"the vocabulary in {directory} is not the one that was prepared: put it back or prepare again"
+            f"{directory}: the vocabulary is not the one that was prepared; put it back or prepare again"
         )
     return vocabulary
 
@@ -156,7 +158,7 @@ def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
             hard_vocab_limit=config.exact,
             character_coverage=config.coverage,
             byte_fallback=config.byte_fallback,
-            # nmt_nfkc would also turn ZWNJ into a space; the rest of what it does, clean.plain has done
+            # nmt_nfkc would also turn ZWNJ into a space; clean.plain has done the rest of what it does
             normalization_rule_name="nfkc",
             max_sentence_length=2 * MAX_LINE,
             num_threads=THREADS,
@@ -178,12 +180,14 @@ def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
 def _explain(message: str, config: VocabConfig) -> str:
     """SentencePiece's complaint as one sentence that says what to do."""
     if match := re.search(r"value <= (\d+)", message):
-        return f"data.vocab.size is {config.size}, but the text supports {match[1]} pieces at most: lower it"
+        return f"data.vocab.size is {config.size}, but the text supports {match[1]} pieces at most; lower it"
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return (
-            f"data.vocab.size is {config.size}, but the characters alone need {match[1]}:"
+            f"data.vocab.size is {config.size}, but the characters alone need {match[1]};"
             " raise it or lower data.vocab.coverage"
         )
     if "sentences_.empty()" in message:
-        return "there is no text to learn a vocabulary from: every training line is empty or too long"
-    return f"SentencePiece could not learn a vocabulary: {message}"
+        return (
+            "there is no text to learn a vocabulary from: all training lines are blank or too long; add text"
+        )
+    return f"SentencePiece could not learn a vocabulary ({message}); change data.vocab"

@@ -287,6 +287,6 @@ def test_a_hostile_manifest_leads_nowhere(corpus, run, tmp_path, change):
     manifest = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**manifest, **change}), "utf-8")
     with pytest.raises(
-        UserError, match=r"prepared\.json is damaged|there is no facet (\.\./\.\./elsewhere|i);"
+        UserError, match=r"prepared\.json: damaged|there is no facet (\.\./\.\./elsewhere|i);"
     ):
         open_prepared(tmp_path / "out")
