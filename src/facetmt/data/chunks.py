@@ -1,4 +1,4 @@
-"""Files to chunks of undecoded sentence pairs: line-aligned text, TSV columns, sidecars."""
+"""From files to chunks of undecoded sentence pairs: line-aligned text, TSV columns, sidecars."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -113,9 +113,8 @@ def _is_kept(value: Line, path: Path | None, number: int) -> bool:
 
 
 Column = list[Line]
-Rows = tuple[
-    Sequence[int], Column, Column, Column | None, Column | None
-]  # numbers, source, target, label, keep
+# numbers, source, target, label, keep
+Rows = tuple[Sequence[int], Column, Column, Column | None, Column | None]
 
 
 def _rows(files: Files) -> Iterator[Rows]:

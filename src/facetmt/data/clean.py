@@ -68,7 +68,7 @@ def portions(text: str, limit: int = MOSES_LIMIT) -> list[str]:
 
 
 class Cleaner:
-    """Text to what subwords are learned on, and back, by language."""
+    """From text to what subwords are learned on, and back, by language."""
 
     def __init__(self, moses: bool, truecasers: Mapping[str, Path] | None = None) -> None:
         self.moses = moses
