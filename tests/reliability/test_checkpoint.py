@@ -193,7 +193,9 @@ def test_row_27_names_that_lead_out_of_an_archive_are_refused(tmp_path, name, ki
     archive, folder = tmp_path / kind, tmp_path / "in"
     archive.write_bytes(pack({name: b"evil"}))
     folder.mkdir()
-    with pytest.raises(UserError, match=f"{archive}: refused, because the name .* could lead out of the folder"):
+    with pytest.raises(
+        UserError, match=f"{archive}: refused, because the name .* could lead out of the folder"
+    ):
         unpack(archive, folder, 10**6)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path != archive]
 

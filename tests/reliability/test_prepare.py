@@ -51,7 +51,9 @@ def test_row_30_without_room_nothing_half_made_is_opened_and_it_continues(
 ):
     done = child(tmp_path, f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))")
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f"{tmp_path / 'out'}: cannot be written (File too large); make room and prepare again" in done.stderr
+    assert (
+        f"{tmp_path / 'out'}: cannot be written (File too large); make room and prepare again" in done.stderr
+    )
     with pytest.raises(UserError, match=r"no prepared corpus; run prepare first"):
         open_prepared(tmp_path / "out")
     resumed = prepare_corpus().fingerprint

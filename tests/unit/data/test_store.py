@@ -126,7 +126,6 @@ def test_rewriting_replaces(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
-
 @pytest.mark.parametrize(
     "field",
     [
