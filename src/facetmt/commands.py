@@ -10,8 +10,8 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-from facetmt.data.prepare import Prepared, open_prepared
 from facetmt.data.prepare import prepare as prepare_corpus
+from facetmt.data.prepared import Prepared, open_prepared
 from facetmt.data.stats import losses, stats
 from facetmt.errors import UserError
 from facetmt.recipe import check_lengths, load_recipe, split_setting
@@ -96,7 +96,7 @@ def train_recipe(
 
 def get_data(task: str, out: Path) -> None:
     """Fetch, and say what came."""
-    from facetmt.data.get import get
+    from facetmt.fetch.get import get
 
     with prepare_progress() as progress:
         fetched = get(task, out, progress)

@@ -14,8 +14,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from facetmt.bandit.config import ScheduleConfig
-from facetmt.data.batch import BatchConfig
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import BatchConfig, DataConfig
 from facetmt.errors import UserError
 from facetmt.model.config import ModelConfig
 from facetmt.train.config import OptimiserConfig, TrainConfig

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from facetmt.data.names import check_name
-from facetmt.data.prepare import Prepared, open_prepared
+from facetmt.data.prepared import Prepared, open_prepared
 from facetmt.runlog import SCORES, Run, outcome_path
 from facetmt.train.display import work_progress
 from facetmt.train.place import Placement

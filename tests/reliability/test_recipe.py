@@ -5,8 +5,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.data.corpus import DataConfig, FacetConfig
-from facetmt.data.layouts import discover
+from facetmt.data.config import DataConfig, FacetConfig
+from facetmt.data.discover import discover
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 
@@ -139,14 +139,14 @@ def test_row_25_the_command_says_it_in_one_sentence(corpus, tmp_path, refusal):
 
 
 def test_row_25_duplicates_and_case_clashes_are_refused(corpus, tmp_path):
-    with pytest.raises(UserError, match="the facet it is there twice: remove one"):
+    with pytest.raises(UserError, match="the facet it is listed twice; remove one"):
         discover(config(facets=("it", "it")), tmp_path)
     with pytest.raises(
-        UserError, match="it and IT differ in case alone, which some file systems ignore: rename"
+        UserError, match="it and IT differ in case alone, which some file systems ignore; rename"
     ):
         discover(config(facets=("it", "IT")), tmp_path)
     files = FacetConfig(train=("it/train.de", "it/train.en"), dev=("it/dev.de", "it/dev.en"))
-    with pytest.raises(UserError, match="the facets a and b read the same files: remove one of them"):
+    with pytest.raises(UserError, match="the facets a and b read the same files; remove one of them"):
         discover(config(facets={"a": files, "b": files}), tmp_path)
 
 
@@ -155,7 +155,7 @@ def test_row_25_one_sentence_is_enough_for_a_facet(corpus, prepare_corpus):
     corpus("tiny", "dev", 1)
     prepared = prepare_corpus()
     assert len(prepared.stores("train")[2]) == 1
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 1]
+    assert [len(chosen) for chosen in prepared.dev.chosen] == [7, 6, 1]
 
 
 def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_corpus, tmp_path, write_lines):
@@ -172,7 +172,7 @@ def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_c
         prepare_corpus()
     for language in ("de", "en"):
         (tiny / f"dev.{language}").unlink()
-    with pytest.raises(UserError, match=rf"facet tiny has no dev text beside {tiny}/train\.de: add it"):
+    with pytest.raises(UserError, match=rf"facet tiny has no dev text beside {tiny}/train\.de; add it"):
         prepare_corpus()
     prepared = prepare_corpus(allow_missing_dev=True)
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 0]
+    assert [len(chosen) for chosen in prepared.dev.chosen] == [7, 6, 0]

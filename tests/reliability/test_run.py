@@ -253,7 +253,8 @@ def test_row_10_another_text_is_refused_by_the_name_of_its_facet(run, resume, li
 
 def test_row_28_a_vocabulary_that_is_whole_but_not_the_runs_is_refused(run, facetmt, tmp_path):
     from facetmt.data.codec import Codec, open_codec, save_codec
-    from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+    from facetmt.data.config import VocabConfig
+    from facetmt.data.vocab import Vocabulary, train_model
 
     own = open_codec(run / "vocabulary")
     text = [f"ganz anderer text nummer {number} über häuser und bäume" for number in range(99)]

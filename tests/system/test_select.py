@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from facetmt.data.vocab import VocabConfig
+from facetmt.data.config import VocabConfig
 from facetmt.demo.corpus import DemoConfig, write
 from facetmt.errors import UserError
 from facetmt.model import language_model

@@ -20,7 +20,8 @@ ALLOWED: dict[str, set[str]] = {
     "runlog": {"errors", "files"},
     "errors": set(),
     "files": {"errors"},
-    "recipe": {"errors", "bandit.config", "data", "model.config", "train.config", "translate.config"},
+    "fetch": {"errors", "files", "data"},
+    "recipe": {"errors", "bandit.config", "data.config", "model.config", "train.config", "translate.config"},
     "train": {"errors", "files", "bandit", "data", "model", "runlog", "recipe", "translate"},
     "translate": {"errors", "files", "data", "model"},
     "select": {"errors", "files", "data", "model", "train", "translate"},
@@ -35,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
 NO_JAX = [
     "bandit",
     "data",
+    "fetch",
     "runlog",
     "errors",
     "recipe",
@@ -112,6 +114,39 @@ def test_the_bandit_loads_numpy_and_nothing_else():
 def test_help_loads_nothing_heavy():
     heavy = {"jax", "flax", "numpy", "plotly", "pydantic", "sentencepiece", "sacrebleu"}
     assert not heavy & loaded_by("import facetmt.cli")
+
+
+def test_reading_a_recipe_loads_neither_subwords_nor_jax():
+    heavy = {"jax", "flax", "sentencepiece", "sacremoses", "sacrebleu", "plotly"}
+    assert not heavy & loaded_by("import facetmt.recipe")
+
+
+def renames(tree: ast.AST) -> list[str]:
+    """Calls that rename, lock or hash a file, by line; `text.replace(old, new)` renames nothing."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            renamed = node.func.attr == "rename" or (node.func.attr == "replace" and len(node.args) == 1)
+            if renamed or dotted(node.func) in (
+                "os.replace",
+                "shutil.move",
+                "hashlib.file_digest",
+                "fcntl.flock",
+            ):
+                found.append(f"{dotted(node.func)}, line {node.lineno}")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_one_module_renames_locks_and_hashes_files(path):
+    assert path.name == "files.py" or renames(ast.parse(path.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "code", ["os.replace(a, b)", "path.rename(b)", "path.replace(b)", "fcntl.flock(f, 1)"]
+)
+def test_the_search_for_renames_finds_them(code):
+    assert renames(ast.parse(code)) and not renames(ast.parse("text.replace('a', 'b')"))
 
 
 LOADS_CODE = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +13,7 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from facetmt.errors import UserError
+from facetmt.files import write_whole
 from facetmt.report import bars, curves
 from facetmt.report.body import body
 from facetmt.report.digest import Digest, digests
@@ -31,9 +31,7 @@ def write_report(runs: Sequence[Path], out: Path, watch: bool = False) -> Path:
     page = render([Run(Path(run)) for run in runs], reload=RELOAD if watch else 0)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        part = out.with_name(f".{out.name}.part")  # a browser that reloads must never see half a page
-        part.write_text(page, encoding="utf-8")
-        os.replace(part, out)
+        write_whole(out, page)  # a browser that reloads must never see half a page
     except OSError as error:
         raise UserError(
             f"the report cannot be written to {out} ({error.strerror}); give another --out"

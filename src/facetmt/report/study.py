@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import plotly.graph_objects as go
 
+from facetmt.files import write_whole
 from facetmt.report.headline import card
 from facetmt.report.markup import Cell, chart, duration, grid, number_cell, panel, row_html, safe, table_html
 from facetmt.report.pack import Packer
@@ -48,9 +49,9 @@ def write_study(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> Path:
         "reload": 0,
         "tag": "",
     }
-    part = out.with_name(f".{out.name}.part")  # a browser that reloads must never see half a page
-    part.write_text(document(out.parent.resolve().name, body(keys, tried, out), data), encoding="utf-8")
-    return part.replace(out)
+    # a browser that reloads must never see half a page
+    write_whole(out, document(out.parent.resolve().name, body(keys, tried, out), data))
+    return out
 
 
 def named(keys: Sequence[str], settings: Mapping[str, object]) -> str:

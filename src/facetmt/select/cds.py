@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from facetmt.data.chunks import Files, Line, check_aligned, read_rows
 from facetmt.data.codec import Codec
-from facetmt.data.corpus import DataConfig, Facet
-from facetmt.data.layouts import discover
+from facetmt.data.config import DataConfig
+from facetmt.data.corpus import Facet
+from facetmt.data.discover import discover
 from facetmt.data.lines import decode
 from facetmt.errors import UserError
 from facetmt.select.pace import shown

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.store import write_atomic
 from facetmt.errors import UserError
+from facetmt.files import write_whole
 from facetmt.select.cds import TrainingText, lines_of
 from facetmt.select.trusted import FilterConfig
 
@@ -88,8 +88,8 @@ def write_choice(
     try:
         for text, values, kept in zip(texts, scores, flags, strict=True):
             (out / text.folder).mkdir(parents=True, exist_ok=True)
-            write_atomic(out / text.folder / SCORES, as_lines(values))
-            write_atomic(out / text.folder / KEEP, as_flags(kept))
+            write_whole(out / text.folder / SCORES, as_lines(values))
+            write_whole(out / text.folder / KEEP, as_flags(kept))
         note = {
             **about,
             "keep": config.keep,
@@ -99,7 +99,7 @@ def write_choice(
                 for one in result
             },
         }
-        write_atomic(out / NOTE, json.dumps(note, indent=1, ensure_ascii=False).encode())
+        write_whole(out / NOTE, json.dumps(note, indent=1, ensure_ascii=False).encode())
     except OSError as error:
         raise UserError(
             f"cannot write to {out} ({error.strerror or error}): make room, then run the same command again"

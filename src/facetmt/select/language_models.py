@@ -9,14 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from facetmt.data.batch import BatchConfig
 from facetmt.data.codec import Codec, open_codec
-from facetmt.data.corpus import DataConfig, FacetConfig
-from facetmt.data.prepare import Prepared, prepare
+from facetmt.data.config import BatchConfig, DataConfig, FacetConfig, VocabConfig
+from facetmt.data.prepare import prepare
+from facetmt.data.prepared import Prepared
 from facetmt.data.sampler import FacetSampler
-from facetmt.data.store import write_atomic
-from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
+from facetmt.files import write_whole
 from facetmt.model import language_model
 from facetmt.model.config import ModelConfig
 from facetmt.select.pace import shown
@@ -89,7 +88,7 @@ def train_models(
     for place in range(len(CLASSES)):
         training.run(place, tell, check)
     about = {"model": vars(config.model), "rows": config.batch.rows, "length": config.batch.length}
-    write_atomic(directory / SETTINGS, json.dumps(about, indent=1).encode())
+    write_whole(directory / SETTINGS, json.dumps(about, indent=1).encode())
 
 
 def data_config(texts: Sequence[Path], config: LabelConfig) -> DataConfig:

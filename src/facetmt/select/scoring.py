@@ -15,9 +15,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from facetmt.data.batch import EOS, Batch, BatchConfig, Tokens, fill
+from facetmt.data.batch import EOS, Batch, Tokens, fill
 from facetmt.data.codec import Codec
-from facetmt.data.encode import with_ends
+from facetmt.data.config import BatchConfig
 from facetmt.data.store import spans
 from facetmt.data.stream import packed_once
 from facetmt.errors import UserError
@@ -110,26 +110,15 @@ def chosen(tokens: Tokens, members: Int) -> Tokens:
 
 def encode_pairs(codec: Codec, facet: str, sources: Sequence[str], targets: Sequence[str]) -> Tokens:
     """tags x EOS and y EOS of each pair."""
-    source = encode_side(codec, sources, facet, "source", codec.prefix(facet))
-    target = encode_side(codec, targets, facet, "target", [])
+    source, target = codec.encode(sources, facet, "source"), codec.encode(targets, facet, "target")
     return Tokens(source[0], target[0], source[1], target[1], np.zeros(len(sources), np.int64))
 
 
 def encode_text(codec: Codec, facet: str, lines: Sequence[str]) -> Tokens:
     """EOS alone and y EOS of each line, for a language model, which reads the target side."""
-    ids, length = encode_side(codec, lines, facet, "target", [])
+    ids, length = codec.encode(lines, facet, "target")
     count = len(lines)
     return Tokens(np.full(count, EOS), ids, np.ones(count, np.int64), length, np.zeros(count, np.int64))
-
-
-def encode_side(
-    codec: Codec, lines: Sequence[str], facet: str, side: Any, prefix: list[int]
-) -> tuple[Int, Int]:
-    """prefix, ids and EOS of each line, back to back, and the lengths."""
-    one = codec.facet(facet)
-    language = one.source_language if side == "source" else one.target_language
-    cleaned = [codec.cleaner.forward(line, language) for line in lines]
-    return with_ends(*codec.vocabulary.encode_flat(cleaned, side), prefix)
 
 
 def fingerprint(params: Any) -> str:

@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.store import write_atomic
 from facetmt.errors import UserError
+from facetmt.files import sha256, write_whole
 from facetmt.select.pace import Pace
 
 HEADER = "header.json"
 LINES = 1 << 16  # of a shard
-BLOCK = 1 << 22
 
 Floats = NDArray[np.float32]
 Check = Callable[[], None]
@@ -27,16 +26,10 @@ Row = TypeVar("Row")
 
 def identity(path: Path, check: Check) -> list[str | int]:
     """Name, bytes and sha256 of a text, which decide whether it is the same one; its folder does not."""
-    digest, size = hashlib.sha256(), 0
     try:
-        with path.open("rb") as file:
-            while block := file.read(BLOCK):
-                check()
-                digest.update(block)
-                size += len(block)
+        return [path.name, path.stat().st_size, sha256(path, check)]
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
-    return [path.name, size, digest.hexdigest()]
 
 
 def claim(folder: Path, about: Mapping[str, Any]) -> None:
@@ -50,7 +43,7 @@ def claim(folder: Path, about: Mapping[str, Any]) -> None:
                     f"{folder} is not empty and says nothing of what it holds: give another folder"
                 )
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, json.dumps(wanted, indent=1).encode())
+            write_whole(path, json.dumps(wanted, indent=1).encode())
             return
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -117,7 +110,7 @@ class Shards:
     def _write(self, number: int, values: Floats) -> None:
         body = values.tobytes()
         try:
-            write_atomic(self._path(number), body + hashlib.sha256(body).digest())
+            write_whole(self._path(number), body + hashlib.sha256(body).digest())
         except OSError as error:
             raise UserError(
                 f"cannot write to {self._folder} ({error.strerror}): make room, then run the same command again"

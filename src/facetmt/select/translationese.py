@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facetmt.data.lines import count_lines, decode, read_lines
-from facetmt.data.store import write_atomic
 from facetmt.errors import UserError
+from facetmt.files import write_whole
 from facetmt.select.language_models import CLASSES, Check, LanguageModels
 from facetmt.select.pace import shown
 from facetmt.select.scoring import Scorer, contrast, encode_text, fingerprint
@@ -69,7 +69,7 @@ def label_file(labeller: Labeller, text: Path, out: Path, check: Check = lambda:
         rows = enumerate(read_lines(text), start=1)
         natural = shards.scores(rows, margins, labeller.portion, pace) >= 0
     try:
-        write_atomic(out, as_lines(natural))
+        write_whole(out, as_lines(natural))
     except OSError as error:
         raise UserError(
             f"cannot write {out} ({error.strerror}): make room, then run the same command again"

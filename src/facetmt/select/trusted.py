@@ -13,9 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.batch import BatchConfig, Tokens
+from facetmt.data.batch import Tokens
 from facetmt.data.chunks import Files, read_chunks
 from facetmt.data.codec import Codec
+from facetmt.data.config import BatchConfig
 from facetmt.data.corpus import Facet
 from facetmt.data.encode import EncodeJob, encode_chunk
 from facetmt.data.permutation import stream_key

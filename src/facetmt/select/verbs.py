@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from facetmt.data.vocab import VocabConfig
+from facetmt.data.config import VocabConfig
 from facetmt.errors import UserError
 from facetmt.select.cds import WORK, scores_of, training_texts
 from facetmt.select.keep import KEEP, NOTE, SCORES, write_choice

@@ -18,7 +18,7 @@ import jax
 import orbax.checkpoint as ocp
 
 from facetmt.errors import UserError
-from facetmt.files import flush, flush_tree, sha256
+from facetmt.files import replace_directory, sha256
 from facetmt.train.processes import on_first_process
 
 FORMAT = 1
@@ -110,14 +110,8 @@ def finish(partial: Path, final: Path, step: int, host: Mapping[str, Any]) -> No
     files = {name: sha256(partial / name) for name in relative_files(partial)}
     manifest = {"format": FORMAT, "step": step, "files": files}
     (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    flush_tree(partial)
-    former = final.parent / f"{REPLACED}{step:09d}"
-    if final.exists():  # a validation changes what the checkpoint of its step says of the best model
-        shutil.rmtree(former, ignore_errors=True)
-        final.rename(former)
-    partial.rename(final)
-    flush(final.parent)
-    shutil.rmtree(former, ignore_errors=True)
+    # one of this step is replaced: a validation changes what it says of the best model
+    replace_directory(partial, final, final.parent / f"{REPLACED}{step:09d}")
 
 
 def of_step(directory: Path, step: int) -> Checkpoint:

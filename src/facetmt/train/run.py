@@ -8,7 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from facetmt.data.prepare import Prepared, open_prepared, prepare
+from facetmt.data.prepare import prepare
+from facetmt.data.prepared import Prepared, open_prepared
 from facetmt.errors import UserError
 from facetmt.files import sole_user, write_whole
 from facetmt.recipe import Recipe

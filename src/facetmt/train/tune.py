@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
 from facetmt.errors import UserError
+from facetmt.files import claimed
 from facetmt.recipe import Recipe, check_lengths, load_recipe, split_setting
 from facetmt.runlog import RECIPE
 from facetmt.train.display import Row
@@ -148,7 +147,7 @@ class Search:
         settings = {key: trial.suggest_categorical(key, values) for key, values in self.grid.items()}
         run = self.out / run_name(settings)
         tried.add(run.name)
-        with claim(run) as free:
+        with claimed(lock_of(run)) as free:
             if not free:  # another worker was quicker
                 self.study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
                 return True
@@ -210,7 +209,7 @@ class Search:
         run = self.out / str(trial.user_attrs.get("run"))
         if trial.user_attrs.get("place") != place_of(run):
             return False
-        with claim(run) as free:
+        with claimed(lock_of(run)) as free:
             return free
 
 
@@ -219,16 +218,9 @@ def place_of(run: Path) -> str:
     return f"{socket.gethostname()}:{run.resolve()}"
 
 
-@contextmanager
-def claim(run: Path) -> Iterator[bool]:
-    """Whether no other process has the run; inside, it is this one's. The system frees it when a process ends."""
-    with open(run.with_name(f".{run.name}.lock"), "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
+def lock_of(run: Path) -> Path:
+    """The file that the process which trains the run holds a lock on."""
+    return run.with_name(f".{run.name}.lock")
 
 
 def import_optuna() -> Any:

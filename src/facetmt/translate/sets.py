@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from facetmt.data.build import digest
 from facetmt.data.clean import Cleaner
 from facetmt.data.codec import Codec
 from facetmt.data.corpus import Facet
 from facetmt.data.lines import MAX_LINE, decode, read_lines
-from facetmt.data.prepare import Prepared
+from facetmt.data.prepared import Prepared
 from facetmt.errors import UserError
+from facetmt.files import sha256_of
 from facetmt.translate.config import EvaluateConfig, SetConfig
 from facetmt.translate.evaluate import bleu_metric
 
@@ -25,7 +25,7 @@ class ScoredText(NamedTuple):
 
     def sha256(self) -> str:
         """Of the text as it is read, so that scores of other text can be told apart."""
-        return digest([self.sources, self.references])
+        return sha256_of([self.sources, self.references])
 
 
 def check_groups(config: EvaluateConfig, names: Collection[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from facetmt.data.clean import Cleaner
+from facetmt.files import replace_directory, write_whole
 from facetmt.translate.config import EvaluateConfig
 from facetmt.translate.evaluate import Scores, collect, corpus_scores
 from facetmt.translate.sets import ScoredText, scored_references
@@ -46,8 +46,7 @@ def evaluate_tests(
         scores = collect(facets, signatures, config.members(sizes))
         scores = {**scores, **about, "time": datetime.now(UTC).isoformat(timespec="seconds")}
         (directory / SCORES).unlink(missing_ok=True)  # never old scores beside new translations
-        shutil.rmtree(directory / TRANSLATIONS, ignore_errors=True)
-        os.replace(partial, directory / TRANSLATIONS)
+        replace_directory(partial, directory / TRANSLATIONS)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     write_whole(directory / SCORES, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
@@ -118,10 +117,3 @@ def write_translations(
         for source, reference, hypothesis in zip(sources, references, hypotheses, strict=True)
     ]
     write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """The whole file or none of it."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -9,7 +9,7 @@ import numpy as np
 
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
 from facetmt.bandit.schedules import Corpus
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 from facetmt.recipe import Recipe, dump_recipe
 from facetmt.runlog import FACETS, OUTCOMES, RECIPE, SCORES, TRANSLATIONS, Run, RunLog
 from facetmt.train.config import TrainConfig

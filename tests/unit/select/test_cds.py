@@ -1,6 +1,6 @@
 import pytest
 
-from facetmt.data.corpus import DataConfig, FacetConfig
+from facetmt.data.config import DataConfig, FacetConfig
 from facetmt.errors import UserError
 from facetmt.select.cds import training_texts
 from facetmt.select.trusted import FilterConfig

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from facetmt.data.corpus import DataConfig
-from facetmt.data.layouts import discover
+from facetmt.data.config import DataConfig
+from facetmt.data.discover import discover
 from facetmt.errors import UserError
 from facetmt.select.cds import training_texts
 from facetmt.select.keep import write_choice

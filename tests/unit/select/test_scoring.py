@@ -4,10 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from facetmt.data.batch import BatchConfig
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import BatchConfig, DataConfig, VocabConfig
 from facetmt.data.prepare import prepare
-from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.model import transformer
 from facetmt.model.config import ModelConfig

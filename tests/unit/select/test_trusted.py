@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from facetmt.data.batch import EOS, BatchConfig
+from facetmt.data.batch import EOS
+from facetmt.data.config import BatchConfig
 from facetmt.data.store import StoreWriter, open_store
 from facetmt.select.trusted import Progress, TrustedText, split
 

@@ -3,9 +3,10 @@
 import pytest
 
 from facetmt.errors import UserError
+from facetmt.files import claimed
 from facetmt.train import tune as module
 from facetmt.train.run import Outcome
-from facetmt.train.tune import PAPER_GRID, claim, parse_grid, run_name, tune
+from facetmt.train.tune import PAPER_GRID, lock_of, parse_grid, run_name, tune
 
 GRID = {"schedule.exploration": [0.1, 0.2, 0.3], "train.patience": [None, 2]}
 
@@ -99,7 +100,8 @@ def test_a_setting_that_fails_does_not_stop_the_others_and_is_tried_again(recipe
 
 def test_a_setting_that_another_worker_has_is_left_to_it(recipe, trained, tmp_path):
     (tmp_path / "out").mkdir()
-    with claim(tmp_path / "out" / run_name({"schedule.exploration": 0.1, "train.patience": None})) as free:
+    setting = run_name({"schedule.exploration": 0.1, "train.patience": None})
+    with claimed(lock_of(tmp_path / "out" / setting)) as free:
         assert free
         search(recipe, tmp_path / "out")
     assert len(trained.calls) == 5

@@ -81,7 +81,7 @@ def test_a_row_is_as_large_as_its_facet_was_before_any_pair_was_dropped(root):
         ({"source": "empty", "target": "empty"}, "equally many, and some"),
         ({"source": "endless"}, r"endless, line 2 has more than 32,768 bytes"),
         ({"source": "latin"}, r"latin, line 2, byte 3: not valid UTF-8"),
-        ({"source": "none.en"}, r"none\.en does not exist"),
+        ({"source": "none.en"}, r"none\.en: does not exist"),
         ({"facet": "neutral"}, "there is no facet neutral"),
     ],
 )

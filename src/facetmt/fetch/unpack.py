@@ -1,4 +1,4 @@
-"""Archives from elsewhere: plain files and folders come out, below one folder and within limits, nothing else."""
+"""Unpacking archives safely: only plain files and folders, below one folder and within limits."""
 
 import stat
 import tarfile
@@ -36,15 +36,19 @@ def unpack(archive: Path, folder: Path, max_bytes: int, only: str | None = None)
             target = folder.joinpath(*parts)
             count += 1
             if count > MAX_FILES:
-                raise UserError(f"{archive} holds more than {MAX_FILES:,} files: it is not what it should be")
+                raise UserError(
+                    f"{archive}: more than {MAX_FILES:,} files; delete it and fetch the right file"
+                )
             if only is None or fnmatchcase(target.name, only):
                 room = _write(stream, target, room, archive, max_bytes)
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise UserError(_damage(archive, error)) from None
     except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-        raise UserError(f"{archive} holds {error.filename} twice: it is not what it should be") from None
+        raise UserError(
+            f"{archive}: holds {error.filename} twice; delete it and fetch the right file"
+        ) from None
     except OSError as error:
-        if error.errno is None:  # gzip complains of damage in this way
+        if error.errno is None:  # how gzip reports damage
             raise UserError(_damage(archive, error)) from None
         raise
 
@@ -52,12 +56,12 @@ def unpack(archive: Path, folder: Path, max_bytes: int, only: str | None = None)
 def _damage(archive: Path, error: Exception) -> str:
     with open(archive, "rb") as file:
         page = file.read(64).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml"))
-    what = "a web page, not an archive" if page else f"no whole archive ({error})"
-    return f"{archive} is {what}: delete it and fetch it again"
+    what = "a web page, not an archive" if page else f"not a whole archive ({error})"
+    return f"{archive}: {what}; delete it and fetch it again"
 
 
 def _checked(name: str, archive: Path) -> tuple[str, ...]:
-    """The parts of a member's name, if it leads nowhere but down."""
+    """The parts of a member's name, which must stay below the folder."""
     path = PurePosixPath(name)
     bad = (
         not path.parts
@@ -67,18 +71,23 @@ def _checked(name: str, archive: Path) -> tuple[str, ...]:
         or len(name.encode("utf-8", "surrogateescape")) > MAX_NAME
     )
     if bad:
-        raise UserError(f"{archive} holds the name {name!r}, which could lead out of the folder: refused")
+        raise UserError(
+            f"{archive}: refused, because the name {name!r} could lead out of the folder; delete the archive"
+        )
     return path.parts
 
 
 def _write(stream: IO[bytes], target: Path, room: int, archive: Path, max_bytes: int) -> int:
-    """Copy a file that must not exist yet; returns the bytes that are left."""
+    """Copy a file that must not exist yet; returns how many more bytes are allowed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with open(target, "xb") as file:
         while block := stream.read(BLOCK):
             room -= len(block)
             if room < 0:
-                raise UserError(f"{archive} unpacks to more than {max_bytes:,} bytes: refused")
+                raise UserError(
+                    f"{archive}: refused, because it unpacks to more than {max_bytes:,} bytes;"
+                    " delete the archive"
+                )
             file.write(block)
     return room
 
@@ -90,7 +99,9 @@ def _tar_members(archive: Path, folder: Path) -> Iterator[Member]:
                 continue
             parts = _checked(info.name, archive)
             if not info.isfile():
-                raise UserError(f"{archive} holds {info.name!r}, which is no plain file: refused")
+                raise UserError(
+                    f"{archive}: refused, because {info.name!r} is not a plain file; delete the archive"
+                )
             if hasattr(tarfile, "data_filter"):  # Python's own check on top of ours; not in 3.11.0 to 3.11.3
                 tarfile.data_filter(info, str(folder))
             stream = opened.extractfile(info)
@@ -109,6 +120,8 @@ def _zip_members(archive: Path, folder: Path) -> Iterator[Member]:
             parts = _checked(info.filename, archive)
             kind = stat.S_IFMT(info.external_attr >> 16)
             if kind not in (0, stat.S_IFREG) or info.flag_bits & 1:
-                raise UserError(f"{archive} holds {info.filename!r}, which is no plain file: refused")
+                raise UserError(
+                    f"{archive}: refused, because {info.filename!r} is not a plain file; delete the archive"
+                )
             with opened.open(info) as stream:
                 yield Member(parts, stream)

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.data import sources, unpack, wmt
-from facetmt.data.corpus import DataConfig
-from facetmt.data.get import DOWNLOADS, get
-from facetmt.data.layouts import discover
-from facetmt.data.sources import TASKS, Source, Task
-from facetmt.data.unpack import unpack as unpack_archive
+from facetmt.data.config import DataConfig
+from facetmt.data.discover import discover
 from facetmt.errors import UserError
+from facetmt.fetch import sources, unpack, wmt
+from facetmt.fetch.get import DOWNLOADS, get
+from facetmt.fetch.sources import TASKS, Source, Task
+from facetmt.fetch.unpack import unpack as unpack_archive
 
 KORAN = {
     "multi/koran/train.de": b"eins\nzwei\n",
@@ -183,7 +183,7 @@ def test_truncated_without_a_length_is_found_by_the_checksum(tmp_path):
     body = zipped(KORAN)
     with serving({"data.zip": body}, breaks_after=50, says_length=False) as (base, _):
         message = complaint(tmp_path, table(base, sha256=hashlib.sha256(body).hexdigest()))
-    assert "data.zip is not the file that was published" in message
+    assert "data.zip: not the file that was published" in message
 
 
 @pytest.mark.parametrize("says_length", [True, False])
@@ -203,7 +203,7 @@ def test_an_answer_that_is_no_file_says_what_to_do(tmp_path):
 
 def test_a_web_page_is_not_taken_for_an_archive(tmp_path):
     with serving({"data.zip": b"<!DOCTYPE html><p>Sign in"}) as (base, _):
-        assert "is a web page, not an archive: delete it" in complaint(tmp_path, table(base))
+        assert ": a web page, not an archive; delete it" in complaint(tmp_path, table(base))
 
 
 def test_without_a_network_every_missing_file_is_listed(tmp_path):
@@ -213,7 +213,7 @@ def test_without_a_network_every_missing_file_is_listed(tmp_path):
     (tmp_path / DOWNLOADS).mkdir()
     (tmp_path / DOWNLOADS / "b.tgz").write_bytes(b"")
     message = complaint(tmp_path, {"task": Task(parts, "x")})
-    assert "cannot fetch a.tgz" in message
+    assert "a.tgz: cannot be fetched" in message
     assert f"download a.tgz from {base}/a.tgz; c.tgz from {base}/c.tgz into" in message
 
 
@@ -231,7 +231,7 @@ def test_what_only_people_can_fetch_is_used_once_it_is_there(tmp_path):
 def test_nothing_of_the_users_is_overwritten(tmp_path):
     (tmp_path / "koran").mkdir()
     with serving({"data.zip": zipped(KORAN)}) as (base, _):
-        assert "koran is already there" in complaint(tmp_path, table(base))
+        assert "koran: already there" in complaint(tmp_path, table(base))
     assert not (tmp_path / "it").exists()
 
 
@@ -263,7 +263,7 @@ def test_a_folder_that_was_fetched_before_a_file_was_added_is_not_taken_for_whol
     sums = {"news.2019.de.shuffled.deduped.gz": "0" * 64}
     (tmp_path / "fetched.json").write_text(json.dumps({"task": "newscrawl", "sha256": sums}))
     with pytest.raises(
-        UserError, match=r"is without news\.2019\.en\.shuffled\.deduped\.gz: give another folder"
+        UserError, match=r"without news\.2019\.en\.shuffled\.deduped\.gz; give another folder"
     ):
         get("newscrawl", tmp_path)
 
@@ -281,7 +281,7 @@ def test_an_archive_of_something_else_is_named(tmp_path):
 def test_a_web_address_is_the_only_kind(tmp_path):
     (tmp_path / "secret").write_text("x")
     entries = {"task": Task((Source("a.zip", (tmp_path / "secret").as_uri(), "page", 10),), "x")}
-    assert "is no web address" in complaint(tmp_path, entries)
+    assert "is not a web address" in complaint(tmp_path, entries)
 
 
 @pytest.mark.parametrize(("kind", "pack"), [("data.zip", zipped), ("data.tgz", tarred)])
@@ -311,7 +311,7 @@ def test_a_truncated_archive_is_a_users_error(tmp_path_factory, cut, kind):
     content = {f"file{number}": bytes(range(256)) * 20 for number in range(3)}
     whole = (zipped if kind == "data.zip" else tarred)(content)
     (folder / kind).write_bytes(whole[: int(cut * len(whole))])
-    with pytest.raises(UserError, match="no whole archive"):
+    with pytest.raises(UserError, match="not a whole archive"):
         unpack_archive(folder / kind, folder / "in", 10**6)
 
 
@@ -398,7 +398,7 @@ def test_wmt_is_put_together_from_its_parts(tmp_path, newstests):
 def test_paraphrases_that_do_not_match_are_named(tmp_path, newstests):
     with serving(wmt_content(paraphrases="p1\n")) as (base, _):
         message = complaint(tmp_path, wmt_table(base), "wmt")
-    assert "wmt18-ende-wmtp.ref has 1 lines, but 2 lines of wmt18 were written in English" in message
+    assert "wmt18-ende-wmtp.ref: 1 lines, but 2 lines of wmt18 were written in English" in message
 
 
 def sgm(language, lines):

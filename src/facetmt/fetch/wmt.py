@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from facetmt.data.lines import read_lines
-from facetmt.data.sources import COMMON_CRAWL, EUROPARL, NEWS_COMMENTARY, PARACRAWL, PARAPHRASED
 from facetmt.errors import UserError
+from facetmt.fetch.sources import COMMON_CRAWL, EUROPARL, NEWS_COMMENTARY, PARACRAWL, PARAPHRASED
 
 # Columns of English and German in the published tables.
 TABLES = {EUROPARL: (1, 0), NEWS_COMMENTARY: (1, 0), PARACRAWL: (0, 1)}
@@ -52,12 +52,16 @@ def training_pairs(files: Mapping[str, Path], unpacked: Path) -> Iterator[tuple[
     sides = [unpacked / f"commoncrawl.de-en.{language}" for language in ("en", "de")]
     for side in sides:
         if not side.is_file():
-            raise UserError(f"{files[COMMON_CRAWL]} does not hold {side.name}: is it the right file?")
+            raise UserError(
+                f"{files[COMMON_CRAWL]}: does not hold {side.name}; delete it and fetch the right file"
+            )
     try:
         for source, target in zip(*map(read_lines, sides), strict=True):
             yield from _whole(COMMON_CRAWL, source, target)
     except ValueError:
-        raise UserError(f"the two sides of {files[COMMON_CRAWL]} have unequal numbers of lines") from None
+        raise UserError(
+            f"{files[COMMON_CRAWL]}: its two sides differ in length; delete it and fetch it again"
+        ) from None
 
 
 def _whole(name: str, source: bytes | None, target: bytes | None) -> Iterator[tuple[str, Pair]]:
@@ -80,7 +84,8 @@ def write_sets(files: Mapping[str, Path], out: Path) -> None:
         paraphrases = [(line or b"").decode("utf-8") for line in read_lines(path)]
         if len(paraphrases) != len(pairs):
             raise UserError(
-                f"{path} has {len(paraphrases)} lines, but {len(pairs)} lines of {name} were written in English"
+                f"{path}: {len(paraphrases)} lines, but {len(pairs)} lines of {name} were written in English;"
+                " delete it and fetch it again"
             )
         references = [(source, reference) for (source, _), reference in zip(pairs, paraphrases, strict=True)]
         write_pairs(out / "test" / f"{name}-paraph", references)
@@ -109,12 +114,13 @@ def newstest(name: str, pair: str) -> list[Segment]:
 
     dataset = DATASETS[name]
     try:
-        fields = dict(zip(dataset.fieldnames(pair), dataset.get_files(pair), strict=True))  # type: ignore[no-untyped-call]
-    except (OSError, SystemExit) as error:  # it leaves the program where a checksum is wrong
+        names, paths = dataset.fieldnames(pair), dataset.get_files(pair)  # type: ignore[no-untyped-call]
+        fields = dict(zip(names, paths, strict=True))
+    except (OSError, SystemExit) as error:  # it exits if a checksum is wrong
         url = (dataset.data or [""])[0]
         place = Path(SACREBLEU_DIR) / name / "raw" / f"{name}.{url.rsplit('/', 1)[-1]}"
         raise UserError(
-            f"sacreBLEU could not fetch the test set {name} ({error}): download {url} as {place}"
+            f"sacreBLEU could not fetch the test set {name} ({error}); download {url} as {place}"
             " and unpack it beside itself, then run the same command again"
         ) from None
     columns = [Path(fields[key]).read_text("utf-8").split("\n")[:-1] for key in ("src", "ref", "origlang")]

@@ -1,4 +1,4 @@
-"""Where the public corpora of the paper's tasks are: the one table of addresses."""
+"""The one table of addresses: where the public corpora of the paper's tasks are."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Source:
     url: str | None  # None: the publisher offers no address that a program can fetch, only the page
     page: str  # where a person finds it
     limit: int  # bytes; more is refused
-    sha256: str | None = None  # None: neither published nor seen by us, so only noted when it is fetched
+    sha256: str | None = None  # None: not published and not known to us, so only recorded when fetched
     only: str | None = None  # pattern of the archive's members that are wanted; None: all
     unpacked: int = 0  # bytes that an archive may hold
 
@@ -34,8 +34,8 @@ class Task:
     """What `get` fetches for one task."""
 
     sources: tuple[Source, ...]
-    # A file of the layout: the folder that it lies in, seen from the layout's root, is the corpus.
-    # None: the parts are put together by data/wmt.py.
+    # A file of the layout, relative to its root, which becomes the corpus folder.
+    # None: fetch/wmt.py puts the parts together.
     anchor: str | None = None
 
 
@@ -121,7 +121,7 @@ TASKS: dict[str, Task] = {
             ),
         ),
     ),
-    # WMT 2014 English-German as Stanford's NMT project (Luong et al. 2015) prepared it: tokenised, 4.5M pairs.
+    # WMT 2014 English-German, prepared by Stanford's NMT project (Luong et al. 2015): tokenised, 4.5M pairs.
     "wmt14": Task(
         tuple(
             Source(
