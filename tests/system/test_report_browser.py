@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from facetmt.report.page import write_report
-from facetmt.report.serve import make_server
+from facetmt.report.page.serve import make_server
 
 ROOT = Path(__file__).parents[2]
 SHOTS = ROOT / "artifacts" / "report"
@@ -205,7 +205,7 @@ def test_screens_of_every_kind(browser, pages, name, width, dark):
 
 
 def test_a_live_page_reloads_itself_when_the_logs_grow(browser, pages, tmp_path, monkeypatch):
-    monkeypatch.setattr("facetmt.report.serve.RELOAD", 1)
+    monkeypatch.setattr("facetmt.report.page.serve.RELOAD", 1)
     run = shutil.copytree(pages["runs"][1], tmp_path / "live")
     server = make_server([run], 0, patience=0.0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

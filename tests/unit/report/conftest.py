@@ -29,6 +29,22 @@ def mixed_dir(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def auto_dir(tmp_path_factory):
+    """Batches of several facets, in shares that were changed for stated reasons."""
+    return fake_runs.write_run(
+        tmp_path_factory.mktemp("runs") / "auto", policy="auto", steps=1500, sentences=20
+    )
+
+
+@pytest.fixture(scope="session")
+def blend_dir(tmp_path_factory):
+    """A bandit whose batches have rows of several facets."""
+    return fake_runs.write_run(
+        tmp_path_factory.mktemp("runs") / "blend", batches="mixed", steps=1500, sentences=20
+    )
+
+
+@pytest.fixture(scope="session")
 def static_dir(tmp_path_factory):
     return fake_runs.write_run(
         tmp_path_factory.mktemp("runs") / "tau5", policy="static", tau=5.0, steps=1500, sentences=20

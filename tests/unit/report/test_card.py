@@ -62,9 +62,9 @@ def test_the_card_tells_what_was_scored(fake, tmp_path):
     for words in (
         "checkpoint and decoding: step 30, beam 2",
         "Outcome `natural-tag`: checkpoint and decoding: step 60, beam 2, tag Law",
-        "**Careful: x: scored at step 30; trained to 60 since",
+        "**Careful: x: scored at step 30 but trained to 60 since",
         "**Careful: x: unfinished, at step 60 of 120**",
-        "120 steps are planned: the training is unfinished.",
+        "the training is unfinished: 120 steps are planned.",
         "`decode` is that of the scores above",
         "  beam: 2\n",
     ):

@@ -79,7 +79,7 @@ def test_the_answer_says_what_it_cannot_say(bandit_dir):
         ({"policy": "greedy"}, "policy is .greedy., which does not exist"),
         ({"reward": "bleu"}, "reward is .bleu., which does not exist"),
         ({"exploration": 2.0}, "between 0 and 1"),
-        ({"gamma": 0.1}, "no setting gamma"),
+        ({"gamma": 0.1}, "schedule: there is no setting gamma"),
     ],
 )
 def test_users_errors(bandit_dir, settings, words):
@@ -88,7 +88,7 @@ def test_users_errors(bandit_dir, settings, words):
 
 
 def test_runs_that_say_nothing(mixed_dir, static_dir, fake, tmp_path):
-    with pytest.raises(UserError, match="no draws of facets"):
+    with pytest.raises(UserError, match="no batch was drawn from a single facet"):
         replay(mixed_dir, policy="exp3")
     with pytest.raises(UserError, match="logged losses of the training batch"):
         replay(static_dir, policy="exp3")

@@ -89,7 +89,7 @@ def test_other_sentences_cannot_be_compared(seeds, tmp_path):
     base, run = plain(seeds[0]), plain(other)
     assert paired_test(base, run, "Law", "bleu") is None
     tested = compared([[base], [run]], ["Law"], "bleu")
-    assert tested.values == {} and "Not tested for chance" in tested.notes[0]
+    assert tested.values == {} and "Significance not tested" in tested.notes[0]
     assert paired_test(base, run, "no such facet", "bleu") is None
 
 
