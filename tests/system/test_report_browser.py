@@ -51,12 +51,14 @@ def pages(tmp_path_factory):
     ]
     many = {"sizes": fake.many_facets(), "steps": 4000, "sentences": 2, "validations": 6}
     wide = fake.write_run(folder / "wide", learning_rate=0.01, exploration=0.5, **many)
+    auto = fake.write_run(folder / "auto", policy="auto", **few)
     strange = {HOSTILE_NAME: 10_000, "b & <b>b": 20_000}
     named = fake.write_run(folder / HOSTILE_NAME, sizes=strange, steps=400, sentences=3, hostile=True)
     return {
         "named": write_report([named], folder / "named.html"),
         "two": write_report(pair, folder / "two.html"),
         "many": write_report([wide], folder / "many.html"),
+        "auto": write_report([pair[0], auto], folder / "auto.html"),
         "runs": pair,
     }
 
@@ -180,6 +182,17 @@ def test_many_facets_are_the_top_ten_and_the_mean_of_the_others(browser, pages):
     assert len(lines(browser, "probs")) == 198
     type_in(browser, "search", "aa-en")
     assert lines(browser, "probs") == ["aa-en"]
+    browser.run("sessionStorage.clear()")
+    assert browser.complaints == []
+
+
+def test_changes_of_shares_are_shown_with_the_run_that_made_them(browser, pages):
+    browser.complaints.clear()
+    browser.open(pages["auto"].as_uri())
+    shown = "Array.from(document.querySelectorAll('.news li'), i => i.offsetParent !== null && i.textContent)"
+    assert "Koran reduced to" in browser.run(shown)[0]
+    browser.run("document.querySelector('[data-run=\"0\"]').click()")
+    assert browser.run(shown)[0] is False
     browser.run("sessionStorage.clear()")
     assert browser.complaints == []
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -272,3 +273,12 @@ def write_outcome(directory, name, hypothesis, **values):
         scores[path.stem], signatures[path.stem] = corpus_scores(*columns, "en")
     table = {**plain, **collect(scores, signatures, {}), **values}
     (folder / SCORES).write_text(json.dumps(table), encoding="utf-8")
+
+
+def rewritten(run, copy, change):
+    """A copy of a run whose translations are changed, row by row."""
+    directory = shutil.copytree(run.directory, copy)
+    for path in (directory / "translations").iterdir():
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        path.write_text("".join(json.dumps(change(row)) + "\n" for row in rows), encoding="utf-8")
+    return Run(directory)

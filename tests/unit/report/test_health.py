@@ -137,3 +137,30 @@ def test_a_run_without_a_single_log_point_is_no_trouble(fake, tmp_path, policy):
         tmp_path / "x", policy=policy, steps=2, log_every=5, validations=0, scored=False
     )
     assert findings(Run(directory)) == []
+
+
+def test_planned_shares_are_not_called_starved_or_collapsed(auto_dir):
+    run = digest(Run(auto_dir))
+    assert run.probs[-1, run.facets.index("Koran")] < 0.01 and examine(run) == []
+
+
+def test_a_bandit_with_mixed_batches_is_judged_by_what_applies_to_it(blend_dir):
+    run = digest(Run(blend_dir))
+    assert abs(run.rewards.mean) > 0.3  # which cancels out here
+    text = said(run)
+    assert "off-centre" not in text and "starved" in text
+
+
+@pytest.mark.parametrize(
+    ("policy", "advice"),
+    [
+        ("exp3", "raise schedule.exploration"),
+        ("auto", "lower schedule.max_epochs"),
+        ("unimax", "lower schedule.max_epochs"),
+        ("static", "train for fewer steps"),
+    ],
+)
+def test_advice_names_only_settings_that_the_policy_has(healthy, policy, advice):
+    recipe = replace(healthy.recipe, schedule=replace(healthy.recipe.schedule, policy=policy))
+    (finding,) = examine(replace(healthy, recipe=recipe, epochs=np.array([1, 25.0, 1, 1, 1])))
+    assert finding.remedy.endswith(f"add text, or {advice}.")

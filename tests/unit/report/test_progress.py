@@ -52,6 +52,14 @@ def test_the_parts_of_the_time_add_up(run):
     assert share_of(run, "reward passes") == pytest.approx(0.21 / 1.21, rel=0.2)
 
 
+def test_compiling_and_measurements_are_parts_of_the_time(run, auto_dir):
+    parts = seconds_by_part(digest(Run(auto_dir)))
+    assert parts["compiling"] == 8.0 and parts["measurements"] > 0 and parts["reward passes"] == 0
+    older = [{key: value for key, value in row["time"].items() if key != "compile"} for row in run.metrics]
+    rows = tuple({**row, "time": time} for row, time in zip(run.metrics, older, strict=True))
+    assert seconds_by_part(replace(run, metrics=rows))["compiling"] == 0.0
+
+
 def test_rewards_that_were_not_measured_cost_nothing_known(run):
     silent = replace(
         run, metrics=tuple({k: v for k, v in row.items() if k != "reward_share"} for row in run.metrics)

@@ -98,3 +98,13 @@ def test_runs_that_say_nothing(mixed_dir, static_dir, fake, tmp_path):
     (unsized / "facets.json").unlink()
     with pytest.raises(UserError, match=r"facets\.json"):
         replay(unsized, policy="static")
+
+
+def test_mixed_batches_cannot_be_replayed(auto_dir, blend_dir, bandit_dir):
+    for directory in (auto_dir, blend_dir):
+        for settings in ({}, {"policy": "exp3s"}):
+            with pytest.raises(UserError, match="no batch was drawn from a single facet"):
+                replay(directory, **settings)
+    for settings in ({"policy": "auto"}, {"batches": "mixed"}):
+        with pytest.raises(UserError, match="cannot be replayed; choose another policy"):
+            replay(bandit_dir, **settings)
