@@ -90,7 +90,8 @@ def type_in(browser, field, value):
 def test_all_charts_are_drawn_and_nothing_is_fetched(two, pages):
     drawn = two.run(
         "Array.from(document.querySelectorAll('[data-chart]'), box => "
-        "[box.dataset.chart, box.querySelectorAll('.plot svg.main-svg').length > 0, box.classList.contains('empty')])"
+        "[box.dataset.chart, box.querySelectorAll('.plot svg.main-svg').length > 0, "
+        "box.classList.contains('empty')])"
     )
     assert len(drawn) == 11 and all(there and not empty for _, there, empty in drawn)
     curves = two.run(
@@ -164,11 +165,12 @@ def test_run_axis_and_order_can_be_chosen(two):
 
 def test_a_table_sorts_by_the_clicked_column(two):
     two.run(
-        """Array.from(document.querySelectorAll('th[data-sort]')).find(h => h.textContent.includes('BLEU')).click()"""
+        "Array.from(document.querySelectorAll('th[data-sort]'))"
+        ".find(h => h.textContent.includes('BLEU')).click()"
     )
     values = two.run(
-        "Array.from(document.querySelector('th[aria-sort]').closest('table').querySelectorAll('tr[data-facet]'), "
-        "row => Number(row.children[1].dataset.value))"
+        "Array.from(document.querySelector('th[aria-sort]').closest('table')"
+        ".querySelectorAll('tr[data-facet]'), row => Number(row.children[1].dataset.value))"
     )
     assert values == sorted(values, reverse=True) and len(values) == 5
 

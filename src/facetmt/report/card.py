@@ -145,8 +145,8 @@ def how_shared(run: Digest) -> str:
     if run.mean_rewards is None:
         return "The share of training is the share of the batches."
     return (
-        "The share of training is the share of batches that the bandit drew; the mean reward is the progress it "
-        "saw there, scaled to [−1, 1]. The facet that was drawn most did not necessarily teach the most."
+        "The share of training is the share of batches that the bandit drew; the mean reward is the progress "
+        "that it saw there, scaled to [−1, 1]. The facet that was drawn most did not necessarily teach most."
     )
 
 

@@ -39,7 +39,7 @@ def test_another_policy_has_an_interval_and_a_smaller_sample(bandit_dir):
 
 
 def test_the_estimate_is_right_on_average(fake, tmp_path):
-    """Uniform draws, facet 0 always earns 1 and facet 1 earns −1: a policy that is 80 % on facet 0 earns 0.6."""
+    """Uniform draws; facet 0 always earns 1, facet 1 earns −1: a policy with 80 % on facet 0 earns 0.6."""
     directory = fake.write_run(
         tmp_path / "x", sizes={"a": 800, "b": 200}, steps=4000, exploration=1.0, scored=False
     )
