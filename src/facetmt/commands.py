@@ -178,7 +178,7 @@ def report_runs(runs: Sequence[Path], out: Path | None, watch: bool, port: int, 
     from facetmt.report.comparable import caveats, sentences
     from facetmt.report.figures import write_figures
     from facetmt.report.page import write_report
-    from facetmt.report.serve import watch as serve
+    from facetmt.report.page.serve import watch as serve
     from facetmt.runlog import Run
 
     if watch:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from facetmt.report.page import write_report
-from facetmt.report.serve import make_server
+from facetmt.report.page.serve import make_server
 
 ROOT = Path(__file__).parents[2]
 SHOTS = ROOT / "artifacts" / "report"
@@ -51,12 +51,14 @@ def pages(tmp_path_factory):
     ]
     many = {"sizes": fake.many_facets(), "steps": 4000, "sentences": 2, "validations": 6}
     wide = fake.write_run(folder / "wide", learning_rate=0.01, exploration=0.5, **many)
+    auto = fake.write_run(folder / "auto", policy="auto", **few)
     strange = {HOSTILE_NAME: 10_000, "b & <b>b": 20_000}
     named = fake.write_run(folder / HOSTILE_NAME, sizes=strange, steps=400, sentences=3, hostile=True)
     return {
         "named": write_report([named], folder / "named.html"),
         "two": write_report(pair, folder / "two.html"),
         "many": write_report([wide], folder / "many.html"),
+        "auto": write_report([pair[0], auto], folder / "auto.html"),
         "runs": pair,
     }
 
@@ -88,7 +90,8 @@ def type_in(browser, field, value):
 def test_all_charts_are_drawn_and_nothing_is_fetched(two, pages):
     drawn = two.run(
         "Array.from(document.querySelectorAll('[data-chart]'), box => "
-        "[box.dataset.chart, box.querySelectorAll('.plot svg.main-svg').length > 0, box.classList.contains('empty')])"
+        "[box.dataset.chart, box.querySelectorAll('.plot svg.main-svg').length > 0, "
+        "box.classList.contains('empty')])"
     )
     assert len(drawn) == 11 and all(there and not empty for _, there, empty in drawn)
     curves = two.run(
@@ -162,11 +165,12 @@ def test_run_axis_and_order_can_be_chosen(two):
 
 def test_a_table_sorts_by_the_clicked_column(two):
     two.run(
-        """Array.from(document.querySelectorAll('th[data-sort]')).find(h => h.textContent.includes('BLEU')).click()"""
+        "Array.from(document.querySelectorAll('th[data-sort]'))"
+        ".find(h => h.textContent.includes('BLEU')).click()"
     )
     values = two.run(
-        "Array.from(document.querySelector('th[aria-sort]').closest('table').querySelectorAll('tr[data-facet]'), "
-        "row => Number(row.children[1].dataset.value))"
+        "Array.from(document.querySelector('th[aria-sort]').closest('table')"
+        ".querySelectorAll('tr[data-facet]'), row => Number(row.children[1].dataset.value))"
     )
     assert values == sorted(values, reverse=True) and len(values) == 5
 
@@ -180,6 +184,17 @@ def test_many_facets_are_the_top_ten_and_the_mean_of_the_others(browser, pages):
     assert len(lines(browser, "probs")) == 198
     type_in(browser, "search", "aa-en")
     assert lines(browser, "probs") == ["aa-en"]
+    browser.run("sessionStorage.clear()")
+    assert browser.complaints == []
+
+
+def test_changes_of_shares_are_shown_with_the_run_that_made_them(browser, pages):
+    browser.complaints.clear()
+    browser.open(pages["auto"].as_uri())
+    shown = "Array.from(document.querySelectorAll('.news li'), i => i.offsetParent !== null && i.textContent)"
+    assert "Koran reduced to" in browser.run(shown)[0]
+    browser.run("document.querySelector('[data-run=\"0\"]').click()")
+    assert browser.run(shown)[0] is False
     browser.run("sessionStorage.clear()")
     assert browser.complaints == []
 
@@ -205,7 +220,7 @@ def test_screens_of_every_kind(browser, pages, name, width, dark):
 
 
 def test_a_live_page_reloads_itself_when_the_logs_grow(browser, pages, tmp_path, monkeypatch):
-    monkeypatch.setattr("facetmt.report.serve.RELOAD", 1)
+    monkeypatch.setattr("facetmt.report.page.serve.RELOAD", 1)
     run = shutil.copytree(pages["runs"][1], tmp_path / "live")
     server = make_server([run], 0, patience=0.0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

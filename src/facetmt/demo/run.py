@@ -13,7 +13,7 @@ from rich.table import Table
 from facetmt.bandit import Exp3, Static
 from facetmt.demo import classifier
 from facetmt.errors import UserError
-from facetmt.report.plots import probs_figure, write_figure
+from facetmt.report.figures.plots import probs_figure, write_figure
 
 WHAT = {
     "grammar": "half of the dev set",

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from facetmt.bandit.auto import Auto, next_measurement
-from facetmt.data.batch import EOS, BatchConfig
+from facetmt.data.batch import EOS
+from facetmt.data.config import BatchConfig
+from facetmt.data.dev import DevSet
 from facetmt.data.store import StoreWriter, open_store
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import create
@@ -49,7 +51,7 @@ def prepared(tmp_path_factory):
     return SimpleNamespace(
         facets=[SimpleNamespace(name=name) for name in NAMES],
         stores=stores.__getitem__,
-        dev_chosen=[np.arange(60), np.arange(0)],
+        dev=DevSet(stores["dev"], [np.arange(60), np.arange(0)]),
     )
 
 

@@ -12,14 +12,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from facetmt.errors import UserError
-from facetmt.report.body import CHARTS
 from facetmt.report.digest import digests
-from facetmt.report.page import all_figures, ranked_facets
-from facetmt.report.plots import OTHER, TOP, curve, line_styles, text
+from facetmt.report.figures.charts import all_figures, described, ranked_facets
+from facetmt.report.figures.plots import OTHER, TOP, curve, line_styles, text
 from facetmt.runlog import Run
 
 FORMATS = ("svg", "pdf", "png")
-SIZE = {"width": 760, "height": 420, "scale": 2}  # scale counts for PNG: 1,520 pixels wide
+SIZE = {"width": 760, "height": 420, "scale": 2}  # scale matters for PNG: 1,520 pixels wide
 FONT = {"family": "Helvetica, Arial, sans-serif", "size": 14, "color": "#222222"}
 
 
@@ -38,8 +37,8 @@ def write_figures(runs: Sequence[Path], directory: Path, format: str = "svg") ->
         kaleido.write_fig_from_object_sync(jobs, kopts={"mathjax": False})
     except Exception as error:  # kaleido's and its browser driver's errors share no base class
         raise UserError(
-            f"the figures could not be drawn ({type(error).__name__}); install Chrome or Chromium, "
-            "or give its path in BROWSER_PATH"
+            f"{directory}: the figures could not be drawn ({type(error).__name__}); install Chrome or "
+            "Chromium, or set BROWSER_PATH to its path"
         ) from error
     return [job["path"] for job in jobs]
 
@@ -54,7 +53,7 @@ def load_kaleido() -> Any:
 
 
 def paper_figures(runs: Sequence[Run]) -> Iterator[tuple[str, go.Figure]]:
-    """(file name, figure) of everything that the report draws, each complete in itself."""
+    """(file name, figure) of everything that the report draws, each with its own title and legend."""
     seen = digests(runs)
     facets = ranked_facets(seen)
     shown = facets[:TOP] if len(facets) > 2 * TOP else facets
@@ -63,7 +62,8 @@ def paper_figures(runs: Sequence[Run]) -> Iterator[tuple[str, go.Figure]]:
         for place, figure in enumerate(value if several else [value]):
             if figure is not None:
                 name = f"{key}-{file_name(seen[place].name)}" if several else key
-                title = CHARTS[key].title + (f": {seen[place].name}" if several and len(seen) > 1 else "")
+                about = described(key, [seen[place]] if several else seen)
+                title = about.title + (f": {seen[place].name}" if several and len(seen) > 1 else "")
                 yield name, for_paper(figure, title, shown)
 
 
@@ -72,7 +72,7 @@ def file_name(name: str) -> str:
 
 
 def for_paper(figure: go.Figure, title: str, shown: Sequence[str]) -> go.Figure:
-    """With a title and plotly's own legend; of many facets those that are drawn most, and the mean of the others."""
+    """With a title and plotly's own legend; of many facets, the most drawn and the mean of the others."""
     traces = [trace for trace in figure.data if not (trace.meta and "facet" in trace.meta)]
     lines = [trace for trace in figure.data if trace.meta and "facet" in trace.meta]
     kept = [trace for trace in lines if trace.meta["facet"] in shown]

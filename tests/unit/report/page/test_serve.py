@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from facetmt.errors import UserError
-from facetmt.report.serve import LOOPBACK, LivePage, make_server
+from facetmt.report.page.serve import LOOPBACK, LivePage, make_server
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_many_askers_cost_one_rendering(run_copy):
 def test_a_damaged_log_is_said_in_the_browser(server, run_copy):
     (run_copy / "metrics.jsonl").write_text("{]\n", encoding="utf-8")
     status, _, body = ask(server)
-    assert status == 503 and b"metrics.jsonl, line 1 is damaged" in body
+    assert status == 503 and b"metrics.jsonl, line 1: damaged" in body
 
 
 def test_users_errors(tmp_path, run_copy, server):

@@ -14,35 +14,33 @@ from plotly.offline import get_plotlyjs
 
 from facetmt.errors import UserError
 from facetmt.files import write_whole
-from facetmt.report import bars, curves
-from facetmt.report.body import body
 from facetmt.report.digest import Digest, digests
-from facetmt.report.headline import title_of
-from facetmt.report.markup import safe
-from facetmt.report.pack import Packer, script_json
-from facetmt.report.plots import Style, line_styles
+from facetmt.report.figures.charts import all_figures, leader, ranked_facets
+from facetmt.report.figures.plots import line_styles
+from facetmt.report.page.body import body
+from facetmt.report.page.headline import title_of
+from facetmt.report.page.markup import safe
+from facetmt.report.page.pack import Packer, script_json
 from facetmt.runlog import Run
 
-RELOAD = 15  # seconds after which a live page looks for news
+RELOAD = 15  # seconds between two checks of a live page for news
 
 
 def write_report(runs: Sequence[Path], out: Path, watch: bool = False) -> Path:
-    """Write the page of these runs, the first one the baseline; with `watch` it reloads itself."""
+    """Write the page of these runs, of which the first is the baseline; with `watch` it reloads itself."""
     page = render([Run(Path(run)) for run in runs], reload=RELOAD if watch else 0)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, page)  # a browser that reloads must never see half a page
     except OSError as error:
-        raise UserError(
-            f"the report cannot be written to {out} ({error.strerror}); give another --out"
-        ) from error
+        raise UserError(f"{out}: cannot be written ({error.strerror}); give another --out") from error
     return out
 
 
 def render(runs: Sequence[Run], reload: int = 0, tag: str = "") -> str:
     """The page as text; `tag` is the version that a live page compares with the server's."""
     if not runs:
-        raise UserError("name at least one run directory to report on")
+        raise UserError("RUN: no run is named; name at least one run directory")
     seen = digests(runs)
     facets = ranked_facets(seen)
     packer = Packer()
@@ -66,25 +64,12 @@ def packed(packer: Packer, value: go.Figure | list[go.Figure | None] | None) -> 
     return [packer.figure(figure) for figure in value] if isinstance(value, list) else packer.figure(value)
 
 
-def leader(runs: Sequence[Digest]) -> Digest:
-    """The run to look at first: the first one that learns what to draw."""
-    return next((run for run in runs if run.kind not in ("Base", "Static")), runs[0])
-
-
-def ranked_facets(runs: Sequence[Digest]) -> list[str]:
-    """All facets of all runs; those that the first bandit run drew most come first."""
-    names = list(dict.fromkeys(name for run in runs for name in run.facets))
-    first = leader(runs)
-    share = {} if first.share is None else dict(zip(first.facets, first.share.tolist(), strict=True))
-    return sorted(names, key=lambda name: -share.get(name, 0.0))
-
-
 def facet_facts(runs: Sequence[Digest], facets: Sequence[str]) -> list[dict[str, Any]]:
     """What the page can sort facets by."""
     sizes = next(
         (dict(zip(run.facets, run.sizes.tolist(), strict=True)) for run in runs if run.sizes is not None), {}
     )
-    scores = [(run.run.scores or {}).get("facets", {}) for run in runs]
+    scores = [(run.logs.scores or {}).get("facets", {}) for run in runs]
     facts = []
     for rank, name in enumerate(facets):
         known = [score[name]["bleu"] for score in scores if name in score]
@@ -94,26 +79,9 @@ def facet_facts(runs: Sequence[Digest], facets: Sequence[str]) -> list[dict[str,
     return facts
 
 
-def all_figures(runs: Sequence[Digest], facets: Sequence[str], styles: Style) -> dict[str, Any]:
-    """By key: one figure, or a list with one a run; None where there is nothing to draw."""
-    return {
-        "probs": [curves.probabilities(run, styles) for run in runs],
-        "shares": bars.batch_shares(runs, facets),
-        "epochs": bars.effective_epochs(runs, facets),
-        "scaled": [curves.facet_rewards(run, styles) for run in runs],
-        "bleu": curves.average_quality(runs, "bleu"),
-        "loss": curves.average_quality(runs, "loss"),
-        "facet-bleu": [curves.facet_quality(run, styles, "bleu") for run in runs],
-        "facet-loss": [curves.facet_quality(run, styles, "loss") for run in runs],
-        "raw": [curves.raw_rewards(run, curves.run_colour(place, runs)) for place, run in enumerate(runs)],
-        "training": curves.training_loss(runs),
-        "costs": bars.costs(runs),
-    }
-
-
 def document(title: str, content: str, data: dict[str, Any]) -> str:
-    """The whole page. Only the two scripts that we put in may run: their hashes are in its security policy."""
-    folder = files("facetmt.report")
+    """The whole page. Only its own two scripts may run: its security policy lists their hashes."""
+    folder = files("facetmt.report.page")
     style, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     plotly = get_plotlyjs()
     hashes = " ".join(f"'sha256-{sha256(code)}'" for code in (plotly, script))

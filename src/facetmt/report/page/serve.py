@@ -1,4 +1,4 @@
-"""The live report: a server for this machine alone that renders when a browser asks and the logs have grown."""
+"""The live report: a server on this machine only, which renders when a browser asks and logs have grown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from facetmt.errors import UserError
-from facetmt.report.page import RELOAD, render
+from facetmt.report.page.render import RELOAD, render
 from facetmt.runlog import FACETS, METRICS, OUTCOMES, PROBS, PULLS, SCORES, VALIDATION, Run
 
 LOOPBACK = "127.0.0.1"
@@ -23,7 +23,7 @@ KINDNESS = 10  # added to the process's niceness: training goes first
 
 
 class LivePage:
-    """The page as of the last time that somebody asked; costs nothing while nobody does."""
+    """The page as of the last request; costs nothing while no browser asks."""
 
     def __init__(self, runs: Sequence[Path], patience: float = PATIENCE) -> None:
         self._runs = [Path(run) for run in runs]
@@ -32,10 +32,10 @@ class LivePage:
         self._page, self._tag, self._at = b"", "", float("-inf")
         self.renderings = 0
         for run in self._runs:
-            Run(run)  # a wrong path is an error now, not in the browser
+            Run(run)  # reports a wrong path now, not in the browser
 
     def get(self) -> tuple[bytes, str]:
-        """(page, its tag), rendered anew where the logs grew and the last rendering is old enough."""
+        """(page, its tag), rendered again if the logs have grown and the last rendering is old enough."""
         with self._lock:
             if time.monotonic() - self._at >= self._patience:
                 tag = self._stamp()
@@ -47,7 +47,7 @@ class LivePage:
             return self._page, self._tag
 
     def _stamp(self) -> str:
-        """A version of the logs: their sizes and times of change."""
+        """Version of the logs: their sizes and times of change."""
         names = (PULLS, PROBS, METRICS, VALIDATION, SCORES, FACETS)
         paths = [run / name for run in self._runs for name in names]
         paths += [path for run in self._runs for path in sorted(run.glob(f"{OUTCOMES}/*/{SCORES}"))]
@@ -58,14 +58,14 @@ class LivePage:
 
 
 def make_server(runs: Sequence[Path], port: int, patience: float = PATIENCE) -> ThreadingHTTPServer:
-    """Bound to loopback, not yet serving; port 0 takes a free one."""
+    """Bound to loopback, not serving yet; port 0 takes a free port."""
     page = LivePage(runs, patience)
 
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "facetmt", ""
 
         def do_GET(self) -> None:
-            # a page elsewhere whose name was rebound to this machine sends its own name as Host
+            # DNS rebinding: a foreign page whose name points to this machine sends that name as Host
             host = self.headers.get("Host", "").rsplit(":", 1)[0]
             if self.path != "/" or host not in HOSTS:
                 self.send_error(404)
@@ -89,16 +89,16 @@ def make_server(runs: Sequence[Path], port: int, patience: float = PATIENCE) -> 
                 self.send_header("ETag", tag)
             self.send_header("Cache-Control", "no-cache")
             self.end_headers()
-            with suppress(ConnectionError):  # a browser that has seen the new tag does not wait for the rest
+            with suppress(ConnectionError):  # a browser that has read the new tag may hang up
                 self.wfile.write(content)
 
         def log_message(self, *args: Any) -> None:
-            """Requests of the user's own browser are no news."""
+            """Requests of the user's own browser are not logged."""
 
     try:
         return ThreadingHTTPServer((LOOPBACK, port), Handler)
     except (OSError, OverflowError) as error:
-        raise UserError(f"port {port} cannot be opened ({error}); choose another with --port") from error
+        raise UserError(f"port {port}: cannot be opened ({error}); choose another with --port") from error
 
 
 def watch(runs: Sequence[Path], port: int = 8765) -> None:
@@ -106,7 +106,7 @@ def watch(runs: Sequence[Path], port: int = 8765) -> None:
     server = make_server(runs, port)
     if hasattr(os, "nice"):
         os.nice(KINDNESS)
-    print(f"Live report at http://{LOOPBACK}:{server.server_address[1]}/ (Ctrl-C ends it)", flush=True)
+    print(f"Live report at http://{LOOPBACK}:{server.server_address[1]}/ (press Ctrl-C to stop)", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

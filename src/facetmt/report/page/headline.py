@@ -1,4 +1,4 @@
-"""The top of the page: who won, by how much, how fast, at what cost; then health in words."""
+"""The top of the page: which run is best, by how much, how fast, at what cost; then health in words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from facetmt.report.comparable import caveats, sentences
 from facetmt.report.digest import Digest
 from facetmt.report.health import RANK, examine
-from facetmt.report.markup import apart, duration, safe, signed
+from facetmt.report.page.markup import safe
 from facetmt.report.progress import Standing, best, choosing_share, judged, standings
+from facetmt.report.words import apart, duration, plural, signed
 
-ENOUGH = 10  # log points, before which nothing can be called healthy
-TOO_EARLY = "Too little is logged to judge it yet."
+ENOUGH = 10  # log points before a run can be called healthy
+TOO_EARLY = "Too little is logged yet to judge it."
 WORDS = {"bad": "Problem", "warning": "Watch", "note": "Note", "good": "Healthy"}
 
 
@@ -39,12 +40,12 @@ def subtitle(runs: Sequence[Digest]) -> str:
     facets = max(len(run.facets) for run in runs)
     longest = max(runs, key=lambda run: run.steps)
     of_all = "" if longest.finished else f" of {longest.recipe.train.steps:,}"
-    table = next((run.run.facet_table for run in runs if run.run.facet_table), {})
+    table = next((run.logs.facet_table for run in runs if run.logs.facet_table), {})
     pairs = list(dict.fromkeys(f"{row.get('source')} → {row.get('target')}" for row in table.values()))
     languages = pairs[0] if len(pairs) == 1 else f"{len(pairs)} language pairs" if pairs else ""
     parts = [
-        "1 run" if len(runs) == 1 else f"{len(runs)} runs",
-        "1 facet" if facets == 1 else f"{facets} facets",
+        plural(len(runs), "run"),
+        plural(facets, "facet"),
         languages,
         f"{longest.steps:,}{of_all} steps",
     ]
@@ -72,7 +73,7 @@ def cards(runs: Sequence[Digest]) -> str:
 
 
 def best_rival(rows: Sequence[Standing]) -> Standing:
-    """Of the runs other than the baseline."""
+    """The best of the runs other than the baseline."""
     return max(rows[1:], key=lambda row: row.gain if row.gain is not None else float("-inf"))
 
 
@@ -90,7 +91,7 @@ def score_card(kind: str, winner: Standing, rows: Sequence[Standing]) -> str:
         others = [
             f"{row.digest.name} {row.test:.2f}" for row in rows if row is not winner and row.test is not None
         ]
-        facets = len((winner.digest.run.scores or {}).get("facets", {}))
+        facets = len((winner.digest.logs.scores or {}).get("facets", {}))
         note = ", ".join(others[:3]) or f"mean of {facets} test sets"
         return card("Average test BLEU", f"{winner.test:.2f}", note)
     score = winner.dev.bleu if winner.dev else 0.0
@@ -109,7 +110,7 @@ def dev_card(row: Standing) -> str:
 def gain_card(kind: str, row: Standing, base: Standing) -> str:
     if row.gain is None:
         return card(f"Gain over {base.digest.name}", "–", "not validated yet")
-    scores = [(one.digest.run.scores or {}).get("facets", {}) for one in (row, base)]
+    scores = [(one.digest.logs.scores or {}).get("facets", {}) for one in (row, base)]
     shared = [name for name in scores[0] if name in scores[1]]
     better = sum(scores[0][name]["bleu"] > scores[1][name]["bleu"] for name in shared)
     note = (
@@ -140,13 +141,12 @@ def speed_card(run: Digest) -> str:
 
 
 def reward_card(runs: Sequence[Digest]) -> str:
-    """Of the run with the dearest rewards."""
+    """Of the run with the most expensive rewards."""
     known = [(share, run) for run in runs if (share := choosing_share(run))]
     if not known:
-        learns = any(run.recipe.schedule.step_reward for run in runs)
-        return card(
-            "Time spent on rewards", "–" if learns else "0 %", "not measured" if learns else "no bandit here"
-        )
+        if any(run.learns for run in runs):
+            return card("Time spent on rewards", "–", "not measured")
+        return card("Time spent on rewards", "0 %", "no run learns what to draw")
     share, run = max(known, key=lambda pair: pair[0])
     schedule = run.recipe.schedule
     what = schedule.reward if schedule.step_reward else f"measuring {schedule.row.signal}"
@@ -154,14 +154,14 @@ def reward_card(runs: Sequence[Digest]) -> str:
 
 
 def warnings(runs: Sequence[Digest]) -> str:
-    """Why the runs are not like for like, or a score not what it seems; nothing where all is well."""
-    lines = sentences(caveats([run.run for run in runs]))
+    """Why the runs are not like for like, or a score is not what it seems; nothing where all is well."""
+    lines = sentences(caveats([run.logs for run in runs]))
     items = "".join(f'<li class="warning"><b>Careful</b>{safe(line)}</li>' for line in lines)
     return f'<ul class="health careful">{items}</ul>' if items else ""
 
 
 def health(runs: Sequence[Digest]) -> str:
-    """Findings of all runs as a list, the worst first; a run without any is healthy."""
+    """Findings of all runs as a list, worst first; a run without findings is healthy."""
     items: list[tuple[int, str]] = []
     for run in runs:
         name = f'<span class="who">{safe(run.name)}</span>' if len(runs) > 1 else ""
@@ -176,7 +176,7 @@ def health(runs: Sequence[Digest]) -> str:
             items.append((RANK["note"], f'<li class="note"><b>{WORDS["note"]}</b>{name}{TOO_EARLY}</li>'))
         elif not found:
             learned = "No collapse, no starved facet, rewards in range, loss steady."
-            state = learned if run.rewards is not None else "Loss steady, no facet worn out."
+            state = learned if run.rewards is not None else "Loss steady, no facet repeated too often."
             items.append((len(RANK), f'<li class="good"><b>{WORDS["good"]}</b>{name}{state}</li>'))
     lines = [line for _, line in sorted(items, key=lambda item: item[0])]
     return f'<ul class="health">{"".join(lines)}</ul>'

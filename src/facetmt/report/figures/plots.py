@@ -12,10 +12,10 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 POINTS = 1000  # more than a screen can show; longer runs are thinned to this many
-TOP = 10  # facets that have a line of their own where there are many; the rest is "other"
+TOP = 10  # facets with a line of their own where there are many; the rest is "other"
 
-# Readable on white and on near-black. A colour means one thing on a page: a facet, a run, or (browns) a part of
-# the time; so the three have no colour in common. Few of each: nobody can tell more apart.
+# Readable on white and on near-black. A colour means one thing on a page: a facet, a run, or (browns) a part
+# of the time, so the three have no colour in common. There are few of each, as nobody can tell more apart.
 COLOURS = (
     "#3b82d6",
     "#e07b29",
@@ -26,23 +26,18 @@ COLOURS = (
     "#c9503c",
     "#6d9a2d",
 )  # of facets
-RUN_COLOURS = (
-    "#6b7785",
-    "#c026d3",
-    "#c9a100",
-    "#22b422",
-    "#4b4bff",
-    "#e60026",
-)  # grey: the first, the baseline
-PART_COLOURS = ("#5a3a1c", "#7a5632", "#99754c", "#b4936b", "#cbb08d", "#dccab0", "#ebe1d1")
+# of runs; the first, grey, is the baseline's
+RUN_COLOURS = ("#6b7785", "#c026d3", "#c9a100", "#22b422", "#4b4bff", "#e60026")
+# of parts of the time
+PART_COLOURS = ("#5a3a1c", "#7a5632", "#99754c", "#a9855b", "#b89a73", "#cbb08d", "#dccab0", "#ebe1d1")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-OTHER = "#b0b7bf"  # the mean of facets that have no line of their own
+OTHER = "#b0b7bf"  # the mean of facets without a line of their own
 
 Style = Mapping[str, dict[str, str]]  # facet -> colour and dash of its line
 
 
 def line_styles(ranked: Sequence[str]) -> dict[str, dict[str, str]]:
-    """A colour and a dash for each facet, the most drawn ones first, the same in every figure of a page."""
+    """A colour and a dash for each facet, most drawn first, the same in every figure of a page."""
     return {
         name: {"color": COLOURS[rank % len(COLOURS)], "dash": DASHES[rank // len(COLOURS) % len(DASHES)]}
         for rank, name in enumerate(ranked)
@@ -50,12 +45,12 @@ def line_styles(ranked: Sequence[str]) -> dict[str, dict[str, str]]:
 
 
 def text(name: str) -> str:
-    """A user's text for plotly, which would read <b>, <i> and <a> in it as markup."""
+    """A name for plotly, which would read <b>, <i> and <a> in it as markup."""
     return html.escape(name, quote=False)
 
 
 def curve(x: npt.ArrayLike, y: npt.ArrayLike, name: str, line: Mapping[str, Any], **meta: Any) -> go.Scatter:
-    """One line; `meta` tells the page what it shows (facet, label, seconds)."""
+    """One line; `meta` says what it shows (facet, label, seconds)."""
     return go.Scatter(
         x=np.asarray(x, dtype=np.float32),
         y=np.asarray(y, dtype=np.float32),
@@ -102,12 +97,12 @@ def probs_figure(
 
 
 def thinned(points: int) -> npt.NDArray[np.int64]:
-    """Indices of at most POINTS evenly spaced points, the last one among them."""
+    """Indices of at most POINTS evenly spaced points, including the last."""
     return np.unique(np.linspace(0, points - 1, min(points, POINTS)).round().astype(np.int64))
 
 
 def write_figure(figure: go.Figure, path: Path) -> None:
-    """One self-contained HTML page, plotly's script inside: it opens without a network."""
+    """One self-contained HTML page, with plotly's script inside: it opens without a network."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.write_html(path, include_plotlyjs=True, full_html=True)
 
@@ -118,7 +113,7 @@ def in_order(value: object) -> tuple[bool, float, str]:
 
 
 def trials_figure(keys: Sequence[str], trials: Sequence[tuple[Mapping[str, object], float]]) -> go.Figure:
-    """Score of every trial of a search over the first key, a line for each setting of the others."""
+    """Score of every trial of a search over the first key; one line for each setting of the others."""
     first = sorted({settings.get(keys[0]) for settings, _ in trials}, key=in_order)
     groups: dict[str, list[tuple[int, float]]] = {}
     for settings, score in trials:

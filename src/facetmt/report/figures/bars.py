@@ -1,4 +1,4 @@
-"""Figures with bars: batches of each facet, effective epochs, where the time went."""
+"""Figures with bars: training by facet, effective epochs, where the time went."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from facetmt.report.curves import run_colour
-from facetmt.report.digest import Digest, Floats
-from facetmt.report.plots import PART_COLOURS, framed, text
+from facetmt.bandit import temperature_probs
+from facetmt.report.digest import Digest
+from facetmt.report.figures.curves import run_colour
+from facetmt.report.figures.plots import PART_COLOURS, framed, text
 from facetmt.report.progress import PARTS, seconds_by_part
+from facetmt.report.rewards import Floats
 
 TAUS = {"proportional": 1.0, "τ = 5": 5.0, "uniform": np.inf}
 SYMBOLS = {"proportional": "line-ew-open", "τ = 5": "diamond-open", "uniform": "circle-open"}
-
-
-def strategy_share(sizes: Floats, tau: float) -> Floats:
-    """p(f) ∝ size^(1/τ): what a static strategy would have drawn (paper, footnote 1)."""
-    logits = np.log(sizes / sizes.max()) / tau
-    shares: Floats = np.exp(logits) / np.exp(logits).sum()
-    return shares
 
 
 def on_facets(values: dict[str, float], facets: Sequence[str]) -> Floats:
@@ -28,7 +23,7 @@ def on_facets(values: dict[str, float], facets: Sequence[str]) -> Floats:
 
 
 def facet_bars(runs: Sequence[Digest], facets: Sequence[str], field: str) -> list[go.Bar]:
-    """One bar a facet and run."""
+    """One bar per facet and run."""
     bars = []
     for place, run in enumerate(runs):
         values = getattr(run, field)
@@ -49,7 +44,7 @@ def facet_bars(runs: Sequence[Digest], facets: Sequence[str], field: str) -> lis
 
 def strategy_marks(names: Sequence[str], sizes: Floats, strategy: str, facets: Sequence[str]) -> go.Scatter:
     """Where the bars would end under a static strategy."""
-    known = dict(zip(names, strategy_share(sizes, TAUS[strategy]).tolist(), strict=True))
+    known = dict(zip(names, temperature_probs(sizes, TAUS[strategy]).tolist(), strict=True))
     return go.Scatter(
         x=[text(facet) for facet in facets],
         y=on_facets(known, facets).astype(np.float32),
@@ -60,15 +55,15 @@ def strategy_marks(names: Sequence[str], sizes: Floats, strategy: str, facets: S
     )
 
 
-def batch_shares(runs: Sequence[Digest], facets: Sequence[str]) -> go.Figure | None:
-    """Share of the batches from each facet, against three static strategies (paper, figures 3 and 4)."""
+def training_shares(runs: Sequence[Digest], facets: Sequence[str]) -> go.Figure | None:
+    """What each facet got of the training, against three static strategies (paper, figures 3 and 4)."""
     bars = facet_bars(runs, facets, "share")
     if not bars:
         return None
     sized = next(((run.facets, run.sizes) for run in runs if run.sizes is not None), None)
     marks = [strategy_marks(*sized, name, facets) for name in TAUS] if sized else []
     return framed(
-        [*bars, *marks], x="", y="share of batches", yaxis={"tickformat": "~%"}, barmode="group", bargap=0.25
+        [*bars, *marks], x="", y="share of training", yaxis={"tickformat": "~%"}, barmode="group", bargap=0.25
     )
 
 

@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const all = (selector, root) => Array.from((root || document).querySelectorAll(selector));
 
-  // ---- arrays: each is sent once, as bytes -------------------------------------------------
+  // ---- arrays: each is stored once, as bytes -----------------------------------------------
   const views = { Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Uint8Array, Uint16Array, Uint32Array };
   const arrays = data.arrays.map(([kind, text]) => {
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -17,19 +17,19 @@
     if ("array" in value && Object.keys(value).length === 1) return arrays[value.array];
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unpack(item)]));
   };
-  const charts = unpack(data.charts); // id -> one figure, or one figure a run
+  const charts = unpack(data.charts); // id -> one figure, or one per run
   const facets = data.facets; // [{name, share, size, bleu, gain}]
 
-  // ---- what the reader chose; kept over a reload -------------------------------------------
+  // ---- what the reader chose; kept across reloads ------------------------------------------
   const memory = "facetmt " + document.title;
   const state = { run: data.run, search: "", top: facets.length > 20 ? "10" : "all", sort: "share", axis: "step" };
   try {
     Object.assign(state, JSON.parse(sessionStorage.getItem(memory) || "{}"));
   } catch (error) {
-    /* a browser may forbid storage for files; then a reload starts afresh */
+    /* browsers may forbid storage for files; then a reload starts over */
   }
   if (state.run >= data.runs.length) state.run = data.run;
-  const hidden = {}; // chart id -> labels that the reader clicked away
+  const hidden = {}; // chart id -> labels that the reader hid
   const remember = () => {
     try {
       sessionStorage.setItem(memory, JSON.stringify(state));
@@ -69,7 +69,7 @@
     };
   };
 
-  // ---- from the figure of the file to the figure on the screen -----------------------------
+  // ---- from the stored figure to the figure on the screen ---------------------------------
   const hours = data.seconds > 2 * 3600;
   const timeTitle = hours ? "hours of wall-clock" : "minutes of wall-clock";
   const inTime = (seconds) => Array.from(seconds, (second) => second / (hours ? 3600 : 60));
@@ -175,7 +175,7 @@
     }
     const { traces, layout } = view(figure, theme());
     legend(box.querySelector(".legend"), id, traces);
-    // a page that is printed has another width, and printing does not wait for plotly's own resizing
+    // a printed page has another width, and printing does not wait for plotly to resize
     if (document.body.classList.contains("printing")) Object.assign(layout, { width: plot.clientWidth, height: plot.clientHeight });
     const visible = traces.filter((trace) => !(trace.meta && hidden[id].has(trace.meta.label)));
     return Plotly.react(plot, visible, layout, config);
@@ -251,7 +251,7 @@
 
   refresh().then(() => document.body.classList.add("drawn"));
 
-  // ---- a live page looks for news ----------------------------------------------------------
+  // ---- a live page checks for news ---------------------------------------------------------
   if (data.reload) {
     const served = location.protocol.startsWith("http");
     const changed = async () => {
@@ -262,7 +262,7 @@
         const tag = answer.headers.get("ETag");
         return answer.ok && tag !== null && tag !== data.tag;
       } catch (error) {
-        return false; // the server ended with its terminal; the page stays as it is
+        return false; // the server was stopped; the page stays as it is
       }
     };
     const look = async () => {

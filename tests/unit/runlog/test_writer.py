@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from facetmt.errors import UserError
-from facetmt.runlog import METRICS, PROBS, PULLS, RECIPE, VALIDATION, Run, RunLog, outcome_path
+from facetmt.runlog import METRICS, PROBS, PULLS, RECIPE, VALIDATION, Run, RunLog, SilentLog
 
 FACETS = ("it", 'odd, "name"')
 
@@ -66,7 +66,7 @@ def test_a_log_that_lost_lines_is_an_error(tmp_path):
     log.close()
     (tmp_path / PULLS).write_text("step\n", encoding="utf-8")
     resumed = RunLog(tmp_path, FACETS, fresh=False)
-    with pytest.raises(UserError, match=r"pulls\.csv is shorter than when the checkpoint was saved"):
+    with pytest.raises(UserError, match=r"pulls\.csv: shorter than when the checkpoint was saved"):
         resumed.cut(position)
     resumed.close()
 
@@ -77,38 +77,19 @@ def test_a_fresh_log_forgets_an_old_one(tmp_path):
     assert len((tmp_path / PULLS).read_text(encoding="utf-8").splitlines()) == 1
 
 
-def test_a_line_that_is_still_being_written_is_left_out(tmp_path):
-    written(tmp_path).close()
-    for name, part in ((PULLS, "4,it,0.5"), (METRICS, '{"step"'), (PROBS, "4,0.2")):
-        with (tmp_path / name).open("a", encoding="utf-8") as file:
-            file.write(part)
-    run = opened(tmp_path)
-    assert len(run.pulls.step) == 3 and len(run.metrics) == 1 and len(run.probs[0]) == 3
+def test_a_checkpoint_without_the_length_of_a_log_is_refused(tmp_path):
+    log = written(tmp_path)
+    position = log.position()
+    del position[PROBS]
+    with pytest.raises(UserError, match=r"probs\.csv: the checkpoint does not record its length; delete"):
+        log.cut(position)
+    log.close()
 
 
-def test_a_damaged_line_is_named(tmp_path):
-    written(tmp_path).close()
-    with (tmp_path / METRICS).open("a", encoding="utf-8") as file:
-        file.write("{]\n")
-    with pytest.raises(UserError, match=r"metrics\.jsonl, line 2 is damaged"):
-        _ = opened(tmp_path).metrics
-
-
-def test_what_is_no_run_directory_is_refused(tmp_path):
-    with pytest.raises(UserError, match="is not a run directory"):
-        Run(tmp_path)
-
-
-def test_outcomes_are_read_by_name_and_the_plain_one_comes_first(tmp_path):
-    run = opened(tmp_path)
-    assert run.outcomes() == {}
-    for name, bleu in (("", 28.05), ("natural-tag", 29.37), ("beam-1", 27.0)):
-        folder = tmp_path / outcome_path(name)
-        (folder / "translations").mkdir(parents=True)
-        (folder / "scores.json").write_text(json.dumps({"average": {"bleu": bleu}}), encoding="utf-8")
-        (folder / "translations" / "it.jsonl").write_text(f'{{"hypothesis": "{bleu}"}}\n', encoding="utf-8")
-    (tmp_path / "outcomes" / "unfinished").mkdir()
-    assert list(run.outcomes()) == ["", "beam-1", "natural-tag"]
-    assert run.outcomes()["natural-tag"] == {"average": {"bleu": 29.37}}
-    assert list(run.translations("it")) == [{"hypothesis": "28.05"}]
-    assert list(run.translations("it", "natural-tag")) == [{"hypothesis": "29.37"}]
+def test_a_silent_log_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = written(tmp_path, log=SilentLog())
+    log.cut({PULLS: 10})
+    assert log.position() == {}
+    log.close()
+    assert list(tmp_path.iterdir()) == []

@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.report.pack import Packer, script_json
-from facetmt.report.plots import curve, framed
+from facetmt.report.figures.plots import curve, framed
+from facetmt.report.page.pack import Packer, script_json
 
 
 def unpacked(packer, place):

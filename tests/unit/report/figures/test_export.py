@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from facetmt.errors import UserError
-from facetmt.report.figures import file_name, paper_figures, write_figures
+from facetmt.report.figures.export import file_name, paper_figures, write_figures
 from facetmt.runlog import Run
 
 

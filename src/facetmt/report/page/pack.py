@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-# plotly's short names of array types, and what JavaScript calls them
+# plotly's short names of array types -> JavaScript's
 KINDS = {
     "f4": "Float32Array",
     "f8": "Float64Array",
@@ -22,7 +22,7 @@ KINDS |= {"u1": "Uint8Array", "u2": "Uint16Array", "u4": "Uint32Array"}
 
 
 class Packer:
-    """Collects arrays while it turns figures into JSON; equal arrays, such as shared steps, are kept once."""
+    """Turns figures into JSON and collects their arrays; equal ones, such as shared steps, are kept once."""
 
     def __init__(self) -> None:
         self.arrays: list[tuple[str, str]] = []  # (kind, base64)
@@ -57,6 +57,6 @@ class Packer:
 
 
 def script_json(value: Any) -> str:
-    """JSON that may stand inside a script element: no user's text can close it."""
+    """JSON that is safe inside a script element: no text in it can close the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

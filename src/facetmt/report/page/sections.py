@@ -1,24 +1,26 @@
-"""The tables of the page: runs, scores, where the batches went, sample translations, recipes."""
+"""The tables and lists of the page: runs, scores, facets, changes of shares, sample translations, recipes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from facetmt.report.digest import Digest
-from facetmt.report.markup import Cell, duration, number_cell, panel, row_html, safe, table_html, text_cell
+from facetmt.report.figures.charts import NOT_YET
 from facetmt.report.outcomes import all_outcomes, described
+from facetmt.report.page.markup import Cell, number_cell, panel, row_html, safe, table_html, text_cell
 from facetmt.report.progress import Standing, choosing_share, mean_of, median_of, standings
 from facetmt.report.systems import Cell as Score
 from facetmt.report.systems import Scoreboard, scoreboard
+from facetmt.report.words import duration
 from facetmt.runlog import RECIPE, Run
 
 MOST_LINES = 40_000  # test sentences that the paired test may read for a page: about 20 seconds
 LONGEST = 400  # characters of a sample sentence
-SAMPLES = ((20, 3), (60, 2), (10_000, 1))  # up to so many facets, so many samples each
+SAMPLES = ((20, 3), (60, 2), (10_000, 1))  # (at most this many facets, samples of each)
 
 
 def overview(runs: Sequence[Digest]) -> str:
-    """One row a run."""
+    """One row per run."""
     base = runs[0].name
     head = ["Run", "System", "Steps", "Wall-clock", "Tokens/s", "Best dev BLEU", "Test BLEU", "Scored"]
     head += ["Gain", "Steps to base’s best", "Time to base’s best"] if len(runs) > 1 else []
@@ -45,9 +47,9 @@ def overview(runs: Sequence[Digest]) -> str:
             number_cell(choosing_share(run), "{:.1%}"),
         ]
         rows.append(row_html(cells))
-    read = "Each run as far as it came; Scored says which checkpoint was scored, and how it was decoded."
+    read = "Each run so far; Scored says which checkpoint was scored, and how it was decoded."
     if len(runs) > 1:
-        read += f" Gain, steps and time are against the first run, {base}; below 100 % is faster than it."
+        read += f" Gain, steps and time are relative to the first run, {base}; below 100 % is faster."
     return panel("Runs", read, table_html([safe(name) for name in head], rows))
 
 
@@ -73,8 +75,8 @@ def dev_cell(row: Standing, best: float | None, runs: int) -> Cell:
 
 
 def scored_cells(row: Standing, best: float | None, runs: int) -> list[Cell]:
-    """The average of each outcome, named ones in brackets as in the paper's "28.05 (29.37)"; what was scored."""
-    found = all_outcomes(row.digest.run)
+    """The average of each outcome, named ones in brackets (the paper's "28.05 (29.37)"); what was scored."""
+    found = all_outcomes(row.digest.logs)
     if not found:
         return [Cell("–"), Cell("–", left=True)]
     scores, ways = [], []
@@ -90,9 +92,9 @@ def scored_cells(row: Standing, best: float | None, runs: int) -> list[Cell]:
 
 def scores(runs: Sequence[Digest], facets: Sequence[str]) -> str:
     """Test BLEU and chrF of every system, by facet and by further test set."""
-    scored = [run.run for run in runs if all_outcomes(run.run)]
+    scored = [run.logs for run in runs if all_outcomes(run.logs)]
     if not scored:
-        return panel("Test scores", "No run is scored yet: `facetmt evaluate RUN` does it.", "")
+        return panel("Test scores", "No run is scored yet; score one with `facetmt evaluate RUN`.", "")
     boards = [scoreboard(scored, "bleu", MOST_LINES, intervals=True), scoreboard(scored, "chrf", 0)]
     head = [
         "Facet",
@@ -116,7 +118,7 @@ def scores(runs: Sequence[Digest], facets: Sequence[str]) -> str:
 
 
 def score_notes(boards: Sequence[Scoreboard], run: Run) -> list[str]:
-    """What the marks mean, and the signatures, also of those sets that have one of their own."""
+    """What the marks mean, and the signatures, including those of sets that have their own."""
     signatures = [f"{name} {board.signature}" for board, name in zip(boards, ("BLEU", "chrF"), strict=True)]
     other: dict[str, list[str]] = {}
     for name, one in (run.scores or {}).get("signature_of", {}).items():
@@ -138,27 +140,27 @@ def score_cell(score: Score | None) -> Cell:
 
 
 def batches(runs: Sequence[Digest]) -> str:
-    """Top sampled facets of each run (paper, table 8), switched with the run."""
+    """The most sampled facets of each run (paper, table 8), switched with the run."""
     panels = "".join(
         f'<div data-run-panel="{place}">{batch_table(run)}</div>' for place, run in enumerate(runs)
     )
-    read = "How much of the training each facet got, next to what it brought: the most sampled first."
-    return panel("Facets", read, f'{panels}<p class="more foot"></p>', of_run=len(runs) > 1)
+    read = "How much of the training each facet got, and what it brought; the most sampled first."
+    return panel("Facets", read, f'{panels}<p class="more foot"></p>', per_run=len(runs) > 1)
 
 
 def batch_table(run: Digest) -> str:
     if run.share is None:
-        return '<p class="absent" style="display:block">Nothing is logged yet.</p>'
+        return f'<p class="read">{NOT_YET}</p>'
     head = [
         "Facet",
         "Training pairs",
-        "Share of batches",
+        "Share of training",
         "× proportional",
         "Epochs",
         "Mean reward",
         "Test BLEU",
     ]
-    tested = (run.run.scores or {}).get("facets", {})
+    tested = (run.logs.scores or {}).get("facets", {})
     rows = []
     for place in (-run.share).argsort(kind="stable").tolist():
         name, share = run.facets[place], float(run.share[place])
@@ -170,20 +172,44 @@ def batch_table(run: Digest) -> str:
             number_cell(share, "{:.1%}"),
             number_cell(proportional, "{:.2f}"),
             number_cell(None if run.epochs is None else float(run.epochs[place]), "{:.2f}"),
-            number_cell(None if run.rewards is None else float(run.rewards.mean_scaled[place]), "{:+.3f}"),
+            number_cell(None if run.mean_rewards is None else float(run.mean_rewards[place]), "{:+.3f}"),
             number_cell(tested.get(name, {}).get("bleu")),
         ]
         rows.append(row_html(cells, name))
     return table_html(head, rows, sortable=True, tall=len(rows) > 16)
 
 
+def changes(runs: Sequence[Digest]) -> str:
+    """What the policy said about its changes of shares, switched with the run; nothing where none did."""
+    if not any(run.news for run in runs):
+        return ""
+    panels = "".join(f'<div data-run-panel="{place}">{news(run)}</div>' for place, run in enumerate(runs))
+    read = "Every notable change of a facet's share, and the evidence for it, as logged during training."
+    return panel("What it changed, and why", read, panels, per_run=len(runs) > 1)
+
+
+def news(run: Digest) -> str:
+    if not run.news:
+        return '<p class="read">This run logged no notable change of shares.</p>'
+    items = "".join(news_item(sentence) for sentence in run.news)
+    return f'<ol class="news tall">{items}</ol>'
+
+
+def news_item(sentence: str) -> str:
+    """`step 400: noise reduced to …` with the step set apart."""
+    step, colon, rest = sentence.partition(": ")
+    if not colon or not step.startswith("step "):
+        return f"<li>{safe(sentence)}</li>"
+    return f"<li><b>{safe(step)}</b> {safe(rest)}</li>"
+
+
 def samples(runs: Sequence[Digest], facets: Sequence[str]) -> str:
-    """The same test sentences by every run, evenly spaced through the test set: nobody picked them."""
+    """The same test sentences by every run, evenly spaced through the test set."""
     count = next(count for limit, count in SAMPLES if len(facets) <= limit or limit == SAMPLES[-1][0])
     further = [
         name
         for run in runs
-        for outcome in all_outcomes(run.run)
+        for outcome in all_outcomes(run.logs)
         for name in outcome.scores["facets"]
         if name not in facets
     ]
@@ -196,7 +222,7 @@ def samples(runs: Sequence[Digest], facets: Sequence[str]) -> str:
             blocks.append(f"<details{mark}{state}><summary>{safe(name)}</summary>{items}</details>")
     if not blocks:
         return ""
-    read = "Evenly spaced sentences of each test set; nobody picked them."
+    read = "Evenly spaced sentences of each test set, not hand-picked."
     return panel("Sample translations", read, "".join(blocks))
 
 
@@ -204,7 +230,7 @@ def facet_samples(runs: Sequence[Digest], facet: str, count: int) -> str:
     translated = [
         (outcome.label(run.name), outcome.few_translations(facet, count))
         for run in runs
-        for outcome in all_outcomes(run.run)
+        for outcome in all_outcomes(run.logs)
     ]
     known = [(name, rows) for name, rows in translated if rows]
     if not known:
@@ -228,9 +254,11 @@ def sample_line(label: str, text: str, style: str) -> str:
 
 
 def recipes(runs: Sequence[Digest]) -> str:
-    """The resolved recipes as they are in the run directories."""
+    """The resolved recipes, as in the run directories."""
     blocks = []
     for run in runs:
-        text = (run.run.directory / RECIPE).read_text(encoding="utf-8")
+        text = (run.logs.directory / RECIPE).read_text(encoding="utf-8")
         blocks.append(f"<details><summary>{safe(run.name)}</summary><pre>{safe(text)}</pre></details>")
-    return panel("Recipes", "All that each run depended on, with every default written out.", "".join(blocks))
+    return panel(
+        "Recipes", "Everything that each run depended on, with every default written out.", "".join(blocks)
+    )

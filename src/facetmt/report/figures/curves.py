@@ -9,14 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from facetmt.report.digest import Digest
-from facetmt.report.plots import DASHES, RUN_COLOURS, Style, curve, framed, probs_figure
+from facetmt.report.figures.plots import DASHES, RUN_COLOURS, Style, curve, framed, probs_figure
 from facetmt.report.progress import best
 
 LABELS = {"bleu": "dev BLEU", "loss": "dev loss"}
 
 
 def run_colour(place: int, runs: Sequence[Digest]) -> str:
-    """The same in all figures; grey is the baseline, so a single run is not grey."""
+    """The same in all figures; grey is for the baseline, so a single run is not grey."""
     return RUN_COLOURS[place % len(RUN_COLOURS) if len(runs) > 1 else 1]
 
 
@@ -29,14 +29,15 @@ def number(value: float | None) -> float:
 
 
 def probabilities(run: Digest, styles: Style) -> go.Figure | None:
-    """π of each facet over the steps (paper, appendix D)."""
+    """π of each facet over the steps (paper, appendix D); its shares where batches mix facets."""
     if run.probs is None or not len(run.prob_step):
         return None
-    return probs_figure(run.prob_step, run.probs, run.facets, styles, run.seconds_at(run.prob_step))
+    figure = probs_figure(run.prob_step, run.probs, run.facets, styles, run.seconds_at(run.prob_step))
+    return figure.update_yaxes(title_text="share of a batch") if run.composed else figure
 
 
 def average_quality(runs: Sequence[Digest], metric: str) -> go.Figure | None:
-    """Average dev BLEU or loss of every run (paper, figure 2), with the baseline's best dashed."""
+    """Average dev BLEU or loss of every run (paper, figure 2); a dotted line is the baseline's best BLEU."""
     traces = [
         curve(
             [row["step"] for row in run.validation],
@@ -84,7 +85,7 @@ def facet_quality(run: Digest, styles: Style, metric: str) -> go.Figure | None:
 
 
 def training_loss(runs: Sequence[Digest]) -> go.Figure | None:
-    """Loss of the training batches, of every run."""
+    """Loss of the training batches of every run."""
     traces = [
         curve(
             [row["step"] for row in run.metrics],
@@ -100,7 +101,7 @@ def training_loss(runs: Sequence[Digest]) -> go.Figure | None:
 
 
 def raw_rewards(run: Digest, colour: str) -> go.Figure | None:
-    """The raw rewards' median, and the two quantiles to which they are clipped, in the colour of the run."""
+    """Median raw reward and the two quantiles that rewards are clipped to, in the colour of the run."""
     rewards = run.rewards
     if rewards is None:
         return None
@@ -115,7 +116,7 @@ def raw_rewards(run: Digest, colour: str) -> go.Figure | None:
         rewards.step, rewards.raw, "median reward", {"color": colour, "width": 1.5}, seconds=seconds
     )
     figure = framed([low, high, middle], x="step", y=f"raw {schedule.reward}", yaxis={"rangemode": "normal"})
-    # the first rewards are larger by orders of magnitude and would press all others flat
+    # the first rewards are larger by orders of magnitude and would flatten all others
     settled = slice(len(rewards.step) // 20, None)
     floor, ceiling = float(rewards.low[settled].min()), float(rewards.high[settled].max())
     room = 0.15 * (ceiling - floor)
@@ -124,18 +125,16 @@ def raw_rewards(run: Digest, colour: str) -> go.Figure | None:
 
 def facet_rewards(run: Digest, styles: Style) -> go.Figure | None:
     """Mean scaled reward of each facet along the run."""
-    rewards = run.rewards
+    rewards = None if run.rewards is None else run.rewards.by_facet
     if rewards is None:
         return None
-    seconds = run.seconds_at(rewards.facet_step).astype(np.float32)
+    seconds = run.seconds_at(rewards.step).astype(np.float32)
     traces = [
-        curve(
-            rewards.facet_step, rewards.facet_scaled[:, arm], name, styles[name], facet=name, seconds=seconds
-        )
+        curve(rewards.step, rewards.scaled[:, arm], name, styles[name], facet=name, seconds=seconds)
         for arm, name in enumerate(run.facets)
     ]
     for trace in traces:
         trace.update(connectgaps=True)
     figure = framed(traces, x="step", y="scaled reward", yaxis={"rangemode": "normal"})
-    unscaled = np.nanmax(np.abs(rewards.facet_scaled)) > 1  # odm learns from rewards as they are measured
+    unscaled = np.nanmax(np.abs(rewards.scaled)) > 1  # odm learns from rewards as they are measured
     return figure if unscaled else figure.update_yaxes(range=[-1, 1])

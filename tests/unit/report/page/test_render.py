@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from facetmt.errors import UserError
-from facetmt.report.page import render, write_report
+from facetmt.report.page.render import render, write_report
 from facetmt.runlog import Run
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -101,7 +101,7 @@ def test_one_facet_called_like_markup(fake, tmp_path):
     assert "&lt;img src=x onerror=alert(1)&gt;" in names
 
 
-@pytest.mark.parametrize("policy", ["mixed", "static", "exp3", "exp3s", "odm", "multidds"])
+@pytest.mark.parametrize("policy", ["mixed", "static", "exp3", "exp3s", "odm", "multidds", "auto", "unimax"])
 def test_a_run_that_has_nothing_yet(fake, tmp_path, policy):
     directory = fake.write_run(
         tmp_path / "new", policy=policy, steps=2, log_every=5, validations=0, scored=False
@@ -191,8 +191,8 @@ def test_the_page_says_what_was_scored_and_why_runs_are_not_alike(fake, tmp_path
     text = Outline(page).text
     for words in (
         "Carefulhalf: unfinished, at step 80 of 160",
-        "half, half [natural-tag]: scored at step 5; trained to 80 since",
-        "half: decoded otherwise than whole: beam 1 instead of 5",
+        "half, half [natural-tag]: scored at step 5 but trained to 80 since",
+        "half: decoded differently from whole: beam 1 instead of 5",
         "80 of 160 unfinished",
         "step 5, beam 1, length penalty 0.6natural-tag: step 5, beam 1, length penalty 0.6, tag Law",
         "(natural-tag 100.00)",
@@ -216,4 +216,15 @@ def test_the_best_average_is_marked(fake, tmp_path, mixed_dir):
 def test_what_has_hardly_begun_is_not_called_healthy(fake, tmp_path):
     directory = fake.write_run(tmp_path / "new", steps=2, log_every=5, validations=0, scored=False)
     text = Outline(render([Run(directory)])).text
-    assert "Too little is logged to judge it yet" in text and "Healthy" not in text
+    assert "Too little is logged yet to judge it" in text and "Healthy" not in text
+
+
+def test_runs_with_mixed_batches(auto_dir, blend_dir, mixed_dir):
+    page = render([Run(mixed_dir), Run(auto_dir), Run(blend_dir)])
+    data, text = data_of(page), Outline(page).text
+    assert data["run"] == 1 and [len(figure["data"]) for figure in data["charts"]["probs"][1:]] == [5, 5]
+    assert data["charts"]["scaled"] == [None, None, None]  # no reward belongs to a facet
+    assert data["charts"]["raw"][0] is data["charts"]["raw"][1] is None and data["charts"]["raw"][2]
+    assert "Share of each facet" in text and "What it changed, and why" in text
+    assert "Koran reduced to" in text and "hardly depend on its sources" in text
+    assert {trace["name"] for trace in data["charts"]["costs"]["data"]} >= {"compiling", "measurements"}

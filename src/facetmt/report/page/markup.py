@@ -1,4 +1,4 @@
-"""Pieces of HTML; every text that is not ours passes through `safe`."""
+"""Pieces of HTML; all text from outside passes through `safe`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEFT, LEFTMOST = ' class="left"', ("System", "Scored")  # columns of words, not 
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell: HTML made by us, and the number that sorting goes by."""
+    """A table cell: its HTML, already escaped, and the number to sort by."""
 
     html: str
     value: float | None = None
@@ -48,7 +48,7 @@ def row_html(cells: Sequence[Cell], facet: str | None = None, style: str = "") -
 def table_html(
     head: Sequence[str], rows: Sequence[str], *, sortable: bool = False, tall: bool = False
 ) -> str:
-    """`head` is HTML made by us; a tall table scrolls inside its panel."""
+    """`head` is escaped HTML; a tall table scrolls inside its panel."""
     sort = ' data-sort="1"' if sortable else ""
     headings = "".join(f"<th{sort}{LEFT if name in LEFTMOST else ''}>{name}</th>" for name in head)
     return (
@@ -57,18 +57,18 @@ def table_html(
     )
 
 
-def panel(title: str, read: str, body: str, *, of_run: bool = False, style: str = "") -> str:
-    """A titled box with one sentence on how to read it; `of_run` names the run that the reader chose."""
-    tag = '<span class="tag run-name"></span>' if of_run else ""
+def panel(title: str, read: str, body: str, *, per_run: bool = False, style: str = "") -> str:
+    """A titled box with a sentence on how to read it; `per_run` shows the name of the run that is chosen."""
+    tag = '<span class="tag run-name"></span>' if per_run else ""
     look = f"panel {style}".strip()
     return (
         f'<section class="{look}"><h3>{safe(title)}{tag}</h3><p class="read">{safe(read)}</p>{body}</section>'
     )
 
 
-def chart(key: str, title: str, read: str, absent: str, *, of_run: bool = False, style: str = "") -> str:
-    """The place of a chart; `absent` is shown where a run has nothing to draw."""
-    tag = '<span class="tag run-name"></span>' if of_run else ""
+def chart(key: str, title: str, read: str, absent: str, *, per_run: bool = False, style: str = "") -> str:
+    """The box of a chart; `absent` is shown where a run has nothing to draw."""
+    tag = '<span class="tag run-name"></span>' if per_run else ""
     return (
         f'<figure class="panel {style}" data-chart="{safe(key)}"><h3>{safe(title)}{tag}</h3>'
         f'<p class="read">{safe(read)}</p><div class="plot"></div><p class="absent">{safe(absent)}</p>'
@@ -78,23 +78,3 @@ def chart(key: str, title: str, read: str, absent: str, *, of_run: bool = False,
 
 def grid(parts: Sequence[str], columns: int = 1) -> str:
     return f'<div class="grid{" two" if columns == 2 else ""}">{"".join(parts)}</div>'
-
-
-def signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
-
-
-def apart(first: float, second: float) -> tuple[str, str]:
-    """Two scores with as many decimals as it takes to tell them apart."""
-    for decimals in range(1, 7):
-        shown = f"{first:.{decimals}f}", f"{second:.{decimals}f}"
-        if shown[0] != shown[1]:
-            break
-    return shown
-
-
-def duration(seconds: float) -> str:
-    """As a person would say it."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
