@@ -37,7 +37,7 @@ def print_table(
     left: Sequence[str] = (),
     bold: Sequence[str] = (),
 ) -> None:
-    """A table of results; the columns in `left` hold words, the others figures. Rows named in `bold` stand out."""
+    """A table of results; columns in `left` hold words, the others figures; rows in `bold` stand out."""
     table = Table(title=title)
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right")
@@ -51,7 +51,7 @@ def plain() -> Console:
 
 
 class Pace:
-    """Counts units of work; what was found done, and the first portion (it compiles), are not part of the rate."""
+    """Counts units of work; the rate leaves out what was already done and the first portion (it compiles)."""
 
     def __init__(
         self, what: str, unit: str, total: int | None, show: Show, clock: Clock = time.monotonic

@@ -97,7 +97,7 @@ def written_key(location: Sequence[str | int], tree: Any) -> Key:
 
 
 def mentioned_key(section: Key, reason: str, tree: Any) -> Key:
-    """The key of the section that a reason starts with ("tau must be ..."), if it was written; else the section."""
+    """The key that a reason starts with ("tau must be ..."), if it was written in the section; else that."""
     for part in section:
         tree = tree.get(part) if isinstance(tree, dict) else None
     key = section

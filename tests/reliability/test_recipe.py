@@ -1,4 +1,4 @@
-"""Recipes and facets that cannot be: refused when they are read, with the place, the reason and the way out."""
+"""Impossible recipes and facets are refused when they are read, with place, reason and way out."""
 
 import pytest
 import yaml

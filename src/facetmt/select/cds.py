@@ -1,4 +1,4 @@
-"""Contrastive data selection (Wang et al. 2018): prefer what a model fine-tuned on trusted text finds likelier.
+"""Contrastive data selection (Wang et al. 2018): which pairs does fine-tuning make likelier?
 
 score(x, y) = [log p_trusted(y|x) − log p_noisy(y|x)] / |y|
 """

@@ -50,6 +50,6 @@ def warn_of_model(run: Path, model: TrainedModel) -> None:
         say(f"warning: step {model.steps[0]:,} of {run} was never validated; make sure that it can translate")
     elif model.bleu < FAIR_BLEU:
         say(
-            f"warning: {run} has a dev BLEU of {model.bleu:.1f} at step {model.steps[0]:,}, below {FAIR_BLEU}: a "
-            "model that cannot translate cannot tell good pairs from noise; train it longer first"
+            f"warning: {run} has a dev BLEU of {model.bleu:.1f} at step {model.steps[0]:,}, "
+            f"below {FAIR_BLEU}: a model that cannot translate cannot tell good pairs from noise; train it longer first"
         )

@@ -1,4 +1,4 @@
-"""From scores to keep files: the threshold, the pairs above it, and a note of what they were computed from."""
+"""From scores to keep files: the threshold, the pairs above it, and a note of what was computed from what."""
 
 from __future__ import annotations
 

@@ -180,7 +180,8 @@ def load_models(directory: Path) -> LanguageModels:
         found, complaints = checkpoint.newest_whole(directory / name)
         if found is None:
             raise UserError(
-                f"{directory / name}: no whole model there ({'; '.join(complaints) or 'not trained'}); train it again"
+                f"{directory / name}: no whole model there ({'; '.join(complaints) or 'not trained'}); "
+                "train it again"
             )
         loaded.append(found.arrays(like))
     return LanguageModels(codec, graph, (loaded[0], loaded[1]), shape)

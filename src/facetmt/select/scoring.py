@@ -86,8 +86,8 @@ class Scorer:
                 settle()
         if not np.isfinite(values).all():
             raise UserError(
-                "the log-probabilities of a model are not finite, so its scores mean nothing; train it again with "
-                "a lower learning rate"
+                "the log-probabilities of a model are not finite, so its scores mean nothing; train it again "
+                "with a lower learning rate"
             )
         return values
 

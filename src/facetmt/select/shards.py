@@ -1,4 +1,4 @@
-"""Scores of a long text, one file per shard of lines: finished work is never repeated, nor taken for other work."""
+"""Scores of a long text, one file per shard of lines; finished work is not repeated, nor mixed up."""
 
 from __future__ import annotations
 

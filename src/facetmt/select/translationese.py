@@ -138,7 +138,8 @@ def agreement(labels: Path, gold: Path) -> float:
     one, other = (path.read_text(encoding="utf-8").split("\n") for path in (labels, gold))
     if len(one) != len(other):
         raise UserError(
-            f"{gold}: {len(other) - 1} lines, but {labels} has {len(one) - 1}; give one label per line of the text"
+            f"{gold}: {len(other) - 1} lines, but {labels} has {len(one) - 1}; "
+            "give one label per line of the text"
         )
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if b]
     unknown = {b for _, b in pairs} - set(CLASSES)

@@ -85,7 +85,7 @@ class TrustedText:
 
 
 def directions(codec: Codec, facet: str | None) -> list[Facet]:
-    """A facet per direction that the trusted text can teach: that of `facet` and, if it exists, the opposite."""
+    """One facet per direction that the trusted text can teach: `facet`'s, and the opposite if it exists."""
     first = codec.facets[0] if facet is None else codec.facet(facet)
     languages = first.target_language, first.source_language
     back = [one for one in codec.facets if (one.source_language, one.target_language) == languages]

@@ -96,14 +96,14 @@ def evaluation_notes(
         key for key in facets if model.fingerprint.get(key) != prepared.fingerprint.get(key)
     ):
         notes.append(
-            f"{prepared.directory} was prepared again after the run was trained ({', '.join(changed)} changed); "
-            "the test text that is there now is scored"
+            f"{prepared.directory} was prepared again after the run was trained "
+            f"({', '.join(changed)} changed); the test text that is there now is scored"
         )
     before = run.outcomes().get(name)
     if before is not None and (other := differing(before, about, texts)):
         notes.append(
-            f"{run.directory / outcome_path(name) / SCORES} is replaced by scores that are not comparable with it "
-            f"({'; '.join(other)}); use --name NAME to keep several"
+            f"{run.directory / outcome_path(name) / SCORES} is replaced by scores that are not comparable "
+            f"with it ({'; '.join(other)}); use --name NAME to keep several"
         )
     return notes
 

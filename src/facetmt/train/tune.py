@@ -1,4 +1,4 @@
-"""Search over any keys of a recipe (the paper's grid over μ and γ): one run per setting, bad ones stop early."""
+"""Search over keys of a recipe (the paper's grid over μ and γ): one run per setting, bad ones stop early."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def tune(
     seed: int,
     tell: Tell = lambda line: None,
 ) -> tuple[list[Trial], bool]:
-    """Try settings until the grid is done, or `trials` of them; several workers may call this at the same time.
+    """Try settings until the grid is done, or `trials` of them; several workers may do so at once.
 
     Returns every setting, best first, and False if a signal stopped the search.
     """
     optuna = import_optuna()
     if sampler == "tpe" and trials is None:
         raise UserError(
-            "--sampler tpe: this search has no end of its own; say how many settings to try, such as --trials 20"
+            "--sampler tpe: this search never ends; say how many settings to try, such as --trials 20"
         )
     out.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(
@@ -101,7 +101,8 @@ class Search:
                 if key in self.grid and tuple(self.grid[key]) != tuple(known.choices):
                     before = ",".join(map(str, known.choices))
                     raise UserError(
-                        f"{self.out}: the study there tries {key}={before}; give the same --grid, or another --out"
+                        f"{self.out}: the study there tries {key}={before}; "
+                        "give the same --grid or another --out"
                     )
 
     def next(self, tried: set[str]) -> Settings | None:

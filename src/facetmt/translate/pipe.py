@@ -25,7 +25,7 @@ def translate_lines(
     errors: str,
     tell: Callable[[int], None] = lambda lines: None,
 ) -> None:
-    """Translate chunk by chunk, writing each one when it is done; `keep` hypotheses per line, tab-separated."""
+    """Translate chunk by chunk and write each at once; `keep` hypotheses per line, tab-separated."""
     lines, done = read_lines(source, errors), 0
     while some := list(islice(lines, chunk)):
         for hypotheses in n_best(some):
@@ -46,15 +46,15 @@ def read_lines(source: BinaryIO, errors: str) -> Iterator[str]:
     for number, raw in enumerate(source, start=1):
         if number == 1 and errors == "strict" and looks_like_utf16(raw):
             raise UserError(
-                "standard input, line 1, byte 0: this looks like UTF-16 or UTF-32; convert it to UTF-8, or use "
-                "--errors replace"
+                "standard input, line 1, byte 0: this looks like UTF-16 or UTF-32; convert it to UTF-8, or "
+                "use --errors replace"
             )
         try:
             text = raw.decode("utf-8", errors)
         except UnicodeDecodeError as error:
             raise UserError(
-                f"standard input, line {number}, byte {error.start}: not valid UTF-8 ({error.reason}); convert "
-                "the text, or use --errors replace"
+                f"standard input, line {number}, byte {error.start}: not valid UTF-8 ({error.reason}); "
+                "convert the text, or use --errors replace"
             ) from None
         yield text.removesuffix("\n").removesuffix("\r")
 

@@ -1,4 +1,4 @@
-"""The test sets: what is scored, how it is translated and scored, and scores.json, written whole or not at all."""
+"""The test sets: what they are, translated and scored; scores.json is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_groups(config: EvaluateConfig, names: Collection[str]) -> None:
 
 
 def check_scoring(config: EvaluateConfig, codec: Codec, names: Collection[str]) -> None:
-    """Refuse what `evaluate` names but does not exist, before anything long starts; `names` will be scored."""
+    """Refuse what `evaluate` names but does not exist, before anything long starts; `names` are scored."""
     check_groups(config, names)
     facets = {facet.name for facet in codec.facets}
     for name, one in config.sets.items():
@@ -63,8 +63,8 @@ def check_scoring(config: EvaluateConfig, codec: Codec, names: Collection[str]) 
             target == language or target.startswith((f"{language}-", f"{language}_")) for target in languages
         ):
             raise UserError(
-                f"evaluate.tokenisers.{language}: the model translates only to {', '.join(sorted(languages))}; "
-                "remove this key"
+                f"evaluate.tokenisers.{language}: the model translates only to "
+                f"{', '.join(sorted(languages))}; remove this key"
             )
     for language in sorted(languages):
         bleu_metric(language, config.tokenisers)
@@ -76,9 +76,10 @@ def scored_texts(
     """The model's facets that have test text, in order, then `evaluate.sets`; `root` is data.root."""
     if missing := [facet.name for facet in codec.facets if facet not in prepared.facets]:
         raise UserError(
-            f"{run} was trained on {', '.join(missing)}, which {prepared.directory} no longer holds in the same "
-            f"form; prepare the run's text in another folder with `facetmt prepare {run / 'recipe.yaml'} --set "
-            f"prepared=FOLDER`, then score with `facetmt evaluate {run} --set prepared=FOLDER`"
+            f"{run} was trained on {', '.join(missing)}, which {prepared.directory} no longer holds in the "
+            "same form; prepare the run's text in another folder with "
+            f"`facetmt prepare {run / 'recipe.yaml'} --set prepared=FOLDER`, "
+            f"then score with `facetmt evaluate {run} --set prepared=FOLDER`"
         )
     own = [
         ScoredText(facet.name, facet, *prepared.text(facet.name, "test"))

@@ -20,7 +20,7 @@ def recipe(tmp_path):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """Every call of `train`: its recipe, its directory, whether it resumed; `fate` decides how the next ones end."""
+    """Every call of `train`: recipe, directory, whether it resumed; `fate` decides how the next ones end."""
     calls = []
 
     def train(recipe, directory, *, resume, watchers):
@@ -119,6 +119,6 @@ def test_mistakes_are_found_before_the_first_run(recipe, trained, tmp_path):
         search(recipe, tmp_path / "out", {"schedule.exploration": [0.1, 7]})
     search(recipe, tmp_path / "out", {"schedule.exploration": [0.1]})
     with pytest.raises(
-        UserError, match=r"tries schedule\.exploration=0\.1; give the same --grid, or another --out"
+        UserError, match=r"tries schedule\.exploration=0\.1; give the same --grid or another --out"
     ):
         search(recipe, tmp_path / "out", {"schedule.exploration": [0.1, 0.2]})
