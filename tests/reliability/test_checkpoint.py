@@ -87,7 +87,7 @@ def test_row_03_what_fails_in_the_threads_of_the_writer_is_told_once(tmp_path, m
 
 def test_row_03_a_place_that_cannot_be_written_to_is_an_error(tmp_path):
     (tmp_path / "checkpoints").write_text("a file where the folder should be", encoding="utf-8")
-    with pytest.raises(UserError, match="mend the permissions, then continue with --resume"):
+    with pytest.raises(UserError, match="fix the permissions, then continue with --resume"):
         saved(tmp_path / "checkpoints", 1)
 
 

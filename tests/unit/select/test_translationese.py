@@ -37,7 +37,9 @@ def test_an_empty_text_and_a_folder_that_cannot_be_written_are_refused(tmp_path)
         label_file(Labeller(), tmp_path / "empty", tmp_path / "out")
     (tmp_path / "text").write_text("nature\n", encoding="utf-8")
     (tmp_path / "out").mkdir()
-    with pytest.raises(UserError, match=r"out: cannot write there .*; make room, then run the same command again"):
+    with pytest.raises(
+        UserError, match=r"out: cannot write there .*; make room, then run the same command again"
+    ):
         label_file(Labeller(), tmp_path / "text", tmp_path / "out")
 
 
