@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
+from facetmt.cli_data import Overrides, RecipePath, data_app, prepare
 from facetmt.errors import UserError
 
 app = typer.Typer(
@@ -18,17 +19,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 demo_app = typer.Typer(help="See it work on generated data.")
-data_app = typer.Typer(help="Fetch, inspect and verify corpora.", no_args_is_help=True)
 app.add_typer(demo_app, name="demo")
+app.command()(prepare)
 app.add_typer(data_app, name="data")
 
-RecipePath = Annotated[Path, Argument(metavar="RECIPE", help="Recipe (YAML); see docs/recipes.md.")]
 RunPath = Annotated[Path, Argument(metavar="RUN", help="Run directory, as made by `train --run`.")]
 RunPaths = Annotated[list[Path], Argument(metavar="RUN...", help="Run directories, baseline first.")]
-Overrides = Annotated[
-    list[str] | None,
-    Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe: --set train.steps=1000"),
-]
 
 
 def _version(asked: bool) -> None:
@@ -71,57 +67,6 @@ def demo_bandit(
     from facetmt.demo import bandit_demo
 
     bandit_demo(out, steps=steps, seed=seed)
-
-
-@app.command()
-def prepare(
-    recipe: RecipePath,
-    overwrite: Annotated[
-        bool, Option("--overwrite", help="Replace text that was prepared with other settings.")
-    ] = False,
-    overrides: Overrides = None,
-) -> None:
-    """Read, clean and encode the corpus; a second call redoes only what changed."""
-    from facetmt.recipe import load_recipe
-    from facetmt.train import corpus
-
-    loaded = load_recipe(recipe, overrides or [])
-    corpus.check_recipe(loaded)
-    corpus.print_corpus(corpus.prepare(loaded, overwrite=overwrite))
-
-
-@data_app.command("stats")
-def data_stats(recipe: RecipePath, overrides: Overrides = None) -> None:
-    """Show size, tokens and imbalance of the facets, and what was dropped and why."""
-    prepare(recipe, overrides=overrides)
-
-
-@data_app.command("verify")
-def data_verify(recipe: RecipePath, overrides: Overrides = None) -> None:
-    """Compare everything that was prepared with its hashes, for example after copying it."""
-    from facetmt.data.prepare import open_prepared
-    from facetmt.recipe import load_recipe
-
-    prepared = open_prepared(Path(load_recipe(recipe, overrides or []).prepared))
-    size = prepared.verify()
-    typer.echo(f"{len(prepared.facets)} facets, {size / 1e6:,.1f} MB: all as they were written")
-
-
-@data_app.command("get")
-def data_get(
-    task: Annotated[
-        str, Argument(metavar="TASK", help="multidomain, ted, opus100, wmt, wmt14 or newscrawl.")
-    ],
-    out: Annotated[Path, Argument(metavar="DIR", help="Folder for the text.")],
-) -> None:
-    """Fetch the public text of one of the paper's tasks."""
-    from facetmt.console import stages
-    from facetmt.data.get import get
-
-    with stages() as tell:
-        fetched = get(task, out, tell)
-    for name, sha256 in fetched.items():
-        typer.echo(f"{name}  sha256 {sha256}")
 
 
 @app.command()

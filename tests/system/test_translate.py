@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from facetmt.cli import prepare
+from facetmt.cli_data import prepare
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.runlog import Run
