@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from facetmt.commands import prepare_recipe, verify_recipe
+from facetmt.cli_data import data_verify
+from facetmt.cli_data import prepare as prepare_recipe
 from facetmt.data import build
 from facetmt.data.config import VocabConfig
 from facetmt.data.prepared import open_prepared
@@ -184,14 +185,14 @@ def test_a_folder_that_runs_depend_on_is_only_overwritten_when_asked(corpus, tmp
     recipe = tmp_path / "recipe.yaml"
     settings = "dev_pairs: 7, vocab: {size: 120, kind: bpe, coverage: 1.0}"
     recipe.write_text(f"data: {{root: corpus, source: de, target: en, {settings}}}\n", encoding="utf-8")
-    prepare_recipe(recipe, [])
+    prepare_recipe(recipe)
     fewer = ("--set", "data.facets=[it]")
     for arguments in (("prepare", recipe, *fewer), ("train", recipe, "--run", tmp_path / "run", *fewer)):
         said = refusal(*arguments)
         assert "(data.facets: not set -> [it])" in said and "prepare --overwrite" in said
     assert [facet.name for facet in open_prepared(tmp_path / "prepared").facets] == ["it", "law"]
     assert not (tmp_path / "run").exists()
-    prepare_recipe(recipe, ["data.facets=[it]"], overwrite=True)
+    prepare_recipe(recipe, overwrite=True, overrides=["data.facets=[it]"])
     assert [facet.name for facet in open_prepared(tmp_path / "prepared").facets] == ["it"]
 
 
@@ -202,7 +203,7 @@ def test_row_04_data_verify_names_every_damaged_store(corpus, prepare_corpus, re
     stores = [*prepared.stores("train"), *prepared.stores("dev")]
     size = sum((store.path / name).stat().st_size for store in stores for name in ("ids.bin", "offsets.bin"))
     assert prepared.verify() == size
-    verify_recipe(recipe, [])
+    data_verify(recipe)
     assert capsys.readouterr().out.startswith("2 facets, 0.0 MB: all as they were written")
     victims = [stores[0].path, stores[-1].path]
     for victim in victims:

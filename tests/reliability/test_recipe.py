@@ -1,4 +1,4 @@
-"""Recipes and facets that cannot be: refused when they are read, with the place, the reason and the way out."""
+"""Impossible recipes and facets are refused when they are read, with place, reason and way out."""
 
 import pytest
 import yaml
@@ -36,8 +36,8 @@ def complaint(path, text, overrides=()) -> str:
         ("model: {width: wide}", "line 7: model.width: Input should be a valid integer"),
         ("model: {width: 100}", "line 7: model:"),
         ("train: [1]", "line 7: train:"),
-        ("  exploration: 2", "line 5: schedule: exploration must lie between 0 and 1"),
-        ("  tau: 0", "line 5: schedule: tau must be a number other than 0; write .inf for uniform"),
+        ("  exploration: 2", "line 7: schedule.exploration: exploration must lie between 0 and 1"),
+        ("  tau: 0", "line 7: schedule.tau: tau must be a number other than 0; write .inf for uniform"),
         ("seed: 1\nseed: 2", "line 8: the key seed is written twice; keep one"),
         ("  bad: [1", "not a valid recipe"),
     ],
@@ -52,11 +52,11 @@ def test_row_26_a_bad_key_is_named_with_its_line_and_the_nearest_valid_one(tmp_p
     [
         (
             SMALL.replace("exp3", "exp4"),
-            "schedule: policy is 'exp4', which does not exist; did you mean exp3",
+            "line 6: schedule.policy: policy is 'exp4', which does not exist; did you mean exp3",
         ),
         ("data: {source: de, target: en}\n", "line 1: the key data.root is missing; add it"),
         ("seed: 3\n", "the key data is missing; add it"),
-        ("- a\n- b\n", "must hold keys and values"),
+        ("- a\n- b\n", "not keys and values"),
         (
             SMALL.replace("  target: en\n", "  target: en\n  facets:\n    it: {limt: 3}\n"),
             "line 6: there is no key data.facets.it.limt; did you mean data.facets.it.limit?",
@@ -64,7 +64,7 @@ def test_row_26_a_bad_key_is_named_with_its_line_and_the_nearest_valid_one(tmp_p
         ("x: " + "[" * 5000, "nested too deeply"),
     ],
 )
-def test_row_26_what_lacks_or_is_of_the_wrong_kind_is_named(tmp_path, text, expected):
+def test_row_26_what_is_missing_or_of_the_wrong_kind_is_named(tmp_path, text, expected):
     said = complaint(tmp_path / "recipe.yaml", text)
     assert expected in said and str(tmp_path / "recipe.yaml") in said
 

@@ -132,7 +132,7 @@ def test_a_run_that_failed_before_its_first_step_can_be_started_again(project, r
     said = refusal(
         "train", recipe, "--run", run, *few, "--set", "batch.length=8", "--set", "data.max_length=40"
     )
-    assert "batch.length" in said or "lengthen the rows" in said
+    assert "batch.length" in said
     done = facetmt("train", recipe, "--run", run, *few)
     assert done.returncode == 0, done.stderr
     assert "already holds a run" in refusal("train", recipe, "--run", run, *few)
@@ -322,7 +322,7 @@ def test_row_21_what_is_not_utf8_is_an_error_with_its_place(text, place):
     from io import BytesIO
 
     from facetmt.errors import UserError
-    from facetmt.translate.stream import read_lines
+    from facetmt.translate.pipe import read_lines
 
     with pytest.raises(UserError) as caught:
         list(read_lines(BytesIO(text), "strict"))

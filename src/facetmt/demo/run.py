@@ -49,7 +49,7 @@ def translation_demo(out: Path, *, steps: int | None) -> None:
     from facetmt.demo.corpus import DemoConfig, write
     from facetmt.recipe import load_recipe
     from facetmt.report.page import write_report
-    from facetmt.scoring import evaluate_run
+    from facetmt.train.apply import evaluate_run
     from facetmt.train.run import train
 
     clear(out)

@@ -55,10 +55,18 @@ class Checkpoint:
             ) from error
 
 
-def save(directory: Path, step: int, arrays: Any, host: Mapping[str, Any]) -> Checkpoint:
-    """Write beside, hash, flush, then rename: a checkpoint of that name is always whole.
+def save(
+    directory: Path,
+    step: int,
+    arrays: Any,
+    host: Mapping[str, Any],
+    *,
+    again: str = "continue with --resume",
+) -> Checkpoint:
+    """Write beside, hash, flush to disk, then rename: a checkpoint of that name is always whole.
 
-    Every process writes its part of the arrays; the first one does the rest.
+    Every process writes its part of the arrays; the first one does the rest. `again` is what the user can do
+    after an error.
     """
     final, partial = directory / f"step-{step:09d}", directory / f".partial-{step:09d}"
     try:
@@ -69,7 +77,7 @@ def save(directory: Path, step: int, arrays: Any, host: Mapping[str, Any]) -> Ch
     except Exception as error:  # orbax raises many kinds; none may pass for a saved checkpoint
         raise UserError(
             f"could not save the checkpoint of step {step} in {directory} ({error}); earlier checkpoints are "
-            "intact: make room or fix the permissions, then continue with --resume"
+            f"intact: make room or fix the permissions, then {again}"
         ) from error
     return Checkpoint(final, step)
 

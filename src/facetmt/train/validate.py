@@ -14,7 +14,7 @@ from facetmt.model.transformer import Params
 from facetmt.train.session import Session
 from facetmt.train.step import make_facet_loss
 from facetmt.translate.evaluate import bleu_metric
-from facetmt.translate.sets import scored_references
+from facetmt.translate.testsets import scored_references
 from facetmt.translate.translate import Translator
 
 Report = dict[str, Any]  # {"facets": {name: value}, "average": value}

@@ -71,6 +71,8 @@ def test_the_files_beside_the_text_are_not_taken_for_languages(two_facets):
 
 def test_a_facet_without_pairs_is_named(two_facets):
     nothing = [[1, 2, 3, 4], [-np.inf] * 4]
-    with pytest.raises(UserError, match="poor has no pair with text on both sides"):
+    with pytest.raises(
+        UserError, match="facet poor: there is nothing to keep, as no pair has text on both sides"
+    ):
         chosen(two_facets, nothing, {"keep": 0.5, "rank": "within"}, source="de", target="en")
     assert not list(two_facets.rglob("train.keep"))

@@ -5,7 +5,7 @@ import pytest
 
 from facetmt.data.corpus import Facet
 from facetmt.errors import UserError
-from facetmt.translate.stream import choose_facet, translate_stream
+from facetmt.translate.pipe import choose_facet, translate_lines
 from facetmt.translate.translate import Hypothesis
 
 
@@ -38,7 +38,7 @@ def test_facet_and_target_language_must_not_contradict_each_other():
 
 def test_progress_counts_the_lines_that_are_written():
     told, out = [], io.StringIO()
-    translate_stream(
+    translate_lines(
         lambda lines: [[Hypothesis(line.upper(), 0.0)] for line in lines],
         io.BytesIO(b"a\nb\n\nc\nd"),
         out,

@@ -14,7 +14,7 @@ from facetmt.translate.translate import Hypothesis
 NBest = Callable[[Sequence[str]], list[list[Hypothesis]]]
 
 
-def translate_stream(
+def translate_lines(
     n_best: NBest,
     source: BinaryIO,
     out: TextIO,
@@ -25,7 +25,7 @@ def translate_stream(
     errors: str,
     tell: Callable[[int], None] = lambda lines: None,
 ) -> None:
-    """Translate in chunks of lines and write each chunk as it is done; `keep` hypotheses a line, tab-separated."""
+    """Translate chunk by chunk and write each at once; `keep` hypotheses per line, tab-separated."""
     lines, done = read_lines(source, errors), 0
     while some := list(islice(lines, chunk)):
         for hypotheses in n_best(some):
@@ -42,37 +42,38 @@ def cell(hypothesis: Hypothesis, scores: bool) -> str:
 
 
 def read_lines(source: BinaryIO, errors: str) -> Iterator[str]:
-    """Lines split at \\n alone; what is not UTF-8 is an error that names the place, or replaced."""
+    """Lines, split at \\n only; invalid UTF-8 is replaced, or an error that names the place."""
     for number, raw in enumerate(source, start=1):
         if number == 1 and errors == "strict" and looks_like_utf16(raw):
             raise UserError(
-                "standard input, line 1, byte 0: this looks like UTF-16 or UTF-32; convert it to UTF-8, or go on with "
-                "--errors replace"
+                "standard input, line 1, byte 0: this looks like UTF-16 or UTF-32; convert it to UTF-8, or "
+                "use --errors replace"
             )
         try:
             text = raw.decode("utf-8", errors)
         except UnicodeDecodeError as error:
             raise UserError(
-                f"standard input, line {number}, byte {error.start}: not valid UTF-8 ({error.reason}); convert the "
-                "text, or go on with --errors replace"
+                f"standard input, line {number}, byte {error.start}: not valid UTF-8 ({error.reason}); "
+                "convert the text, or use --errors replace"
             ) from None
         yield text.removesuffix("\n").removesuffix("\r")
 
 
 def choose_facet(codec: Codec, facet: str | None, to: str | None, tag: str | None = None) -> str:
-    """The facet whose languages and tags a text is translated with; an error lists what there is to choose."""
+    """The facet whose languages and tags apply; an error lists the choices."""
     if facet is not None:
         chosen = codec.facet(facet)
         if to not in (None, chosen.target_language):
             raise UserError(
-                f"--facet {facet} --to {to}: that facet translates to {chosen.target_language}; leave out either"
+                f"--facet {facet} --to {to}: that facet translates to {chosen.target_language}; "
+                "leave out one of the two"
             )
         return chosen.name
     fitting = [one for one in codec.facets if to is None or one.target_language == to]
     if not fitting:
         known = ", ".join(sorted({one.target_language for one in codec.facets}))
-        raise UserError(f"no facet translates to {to}; the model translates to {known}")
+        raise UserError(f"--to {to}: no facet translates to {to}; choose from {known}")
     if len({(one.target_language, *codec.prefix(one.name, tag)) for one in fitting}) > 1:
         names = ", ".join(one.name for one in fitting[:12])
-        raise UserError(f"say what the text is with --facet or --to: the model's facets are {names}")
+        raise UserError(f"the model has several facets ({names}); say what the text is with --facet or --to")
     return fitting[0].name
