@@ -230,7 +230,8 @@ def report(what: str, ours: Sequence[float], theirs: Sequence[float]) -> None:
     """Medians, and the median ratio over rounds."""
     ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
     print(
-        f"{what} per second: facetmt {statistics.median(ours):,.0f}, JoeyNMT {statistics.median(theirs):,.0f}, "
+        f"{what} per second: facetmt {statistics.median(ours):,.0f}, "
+        f"JoeyNMT {statistics.median(theirs):,.0f}, "
         f"ratio {statistics.median(ratios):.2f} (rounds: {', '.join(f'{ratio:.2f}' for ratio in ratios)})"
     )
 

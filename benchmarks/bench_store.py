@@ -97,7 +97,7 @@ def sampling(folder: Path, facets: int, pairs: int) -> None:
     )
     own, mapped = (float(value) for value in done.stdout.split())
     print(
-        f"{facets} facets of {pairs} pairs: three batches of 8k tokens from each take {own:.0f} MB of memory, "
+        f"{facets} facets of {pairs} pairs: three batches of 8k tokens from each take {own:.0f} MB of memory "
         f"and {mapped:.0f} MB of mapped files, which the system reclaims when it needs to"
     )
 

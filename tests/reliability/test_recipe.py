@@ -1,4 +1,4 @@
-"""Recipes and facets that cannot be: refused when they are read, with the place, the reason and the way out."""
+"""Invalid recipes and facets are refused on loading, with the place, the reason and the fix."""
 
 import pytest
 import yaml
@@ -64,7 +64,7 @@ def test_row_26_a_bad_key_is_named_with_its_line_and_the_nearest_valid_one(tmp_p
         ("x: " + "[" * 5000, "nested too deeply"),
     ],
 )
-def test_row_26_what_lacks_or_is_of_the_wrong_kind_is_named(tmp_path, text, expected):
+def test_row_26_what_is_missing_or_of_the_wrong_kind_is_named(tmp_path, text, expected):
     said = complaint(tmp_path / "recipe.yaml", text)
     assert expected in said and str(tmp_path / "recipe.yaml") in said
 
@@ -101,7 +101,7 @@ SECTIONS = ["data", "model", "train", "schedule", "batch", "seed", "prepared", "
 
 
 @given(st.dictionaries(st.sampled_from(SECTIONS), trees))
-def test_row_26_any_yaml_is_a_recipe_or_a_users_mistake(tmp_path_factory, tree):
+def test_row_26_any_yaml_is_a_recipe_or_a_user_error(tmp_path_factory, tree):
     complaint(tmp_path_factory.mktemp("fuzz") / "recipe.yaml", yaml.safe_dump(tree, allow_unicode=True))
 
 
@@ -116,7 +116,7 @@ def test_row_26_a_good_corpus_does_not_hide_a_bad_section(tmp_path_factory, tree
 
 
 @given(st.text(st.sampled_from("a:-[]{}!&*?|>'\"#%@`, \n\t0~<="), max_size=60))
-def test_row_26_any_text_is_a_recipe_or_a_users_mistake(tmp_path_factory, text):
+def test_row_26_any_text_is_a_recipe_or_a_user_error(tmp_path_factory, text):
     assert complaint(tmp_path_factory.mktemp("fuzz") / "recipe.yaml", text)
 
 
