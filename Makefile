@@ -1,4 +1,4 @@
-# Two commands do all the set-up on a machine with Python 3.11 and make: `make demo` and `make test`.
+# `make demo` and `make test` do all the set-up; they need only Python 3.11 and make.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -8,15 +8,15 @@ STAMP := .venv/.installed
 demo: $(STAMP)
 	$(BIN)/facetmt demo
 
-# In the order of the folders: the long stories come first, so that neither of the two waits for the other at the end.
+# In folder order: the slow tests come first, so that neither worker waits for the other at the end.
 test: $(STAMP)
 	$(BIN)/python -m pytest tests -n 2 --dist loadfile --no-loadscope-reorder
 
-# The tests that start no training: for the time between two edits.
+# The tests that start no training, to run between edits.
 fast: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/contract -n 2
 
-# At least 100 kills of training runs, compared with undisturbed ones; MINUTES bounds it.
+# At least 100 kills of training runs, compared with undisturbed ones; MINUTES limits it.
 MINUTES ?= 40
 soak: $(STAMP)
 	$(BIN)/python tests/reliability/soak.py --minutes $(MINUTES)
@@ -27,14 +27,14 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/unit/test_imports.py
 
-# DATA=DIR: a folder with one subfolder a facet, for the figures that need real text.
+# DATA=DIR: a folder with one subfolder per facet, for the figures that need real text.
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf .venv demo build artifacts .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 
-# Dependencies are locked by name, version and hash; `uv` is needed only by whoever changes them.
+# Dependencies are locked by name, version and hash; only changing them needs `uv`.
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header -o requirements.lock

@@ -1,6 +1,6 @@
-"""`python -m benchmarks [--data DIR]`: one after the other, each in a process of its own.
+"""`python -m benchmarks [--data DIR]`: run all benchmarks in turn, each in its own process.
 
-Against JoeyNMT only by `python -m benchmarks.bench_joeynmt`: that one installs an environment of its own.
+The comparison with JoeyNMT installs its own environment: `python -m benchmarks.bench_joeynmt`.
 """
 
 import argparse
@@ -15,7 +15,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", help="folder with one subfolder a facet, for those that need real text")
+    parser.add_argument("--data", help="folder with one subfolder per facet, for those that need real text")
     data = parser.parse_args().data
     commands = [[name] for name in ALONE] + [[name, "--data", data] for name in WITH_TEXT if data]
     failed = []

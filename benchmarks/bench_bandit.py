@@ -1,4 +1,4 @@
-"""The bandit's cost a step, and its regret on stochastic and on switching rewards."""
+"""The bandit's cost per step, and its regret on stochastic and switching rewards."""
 
 import argparse
 import math
@@ -17,10 +17,10 @@ ARMS, STEPS, SEEDS, SWITCHES = (2, 5, 99), 20_000, 20, 4
 
 
 def cost(arms: int = 198, steps: int = 12_000) -> None:
-    """Median of pull + feedback with a full window, beside one NumPy call of the same size."""
+    """Median time of pull and feedback with a full window, and of one NumPy call of the same size."""
     rewards = np.random.default_rng(0).normal(3.0, 1.0, steps)
     vector = rewards[:arms].copy()
-    print(f"cost of a step, {arms} facets, full window of 5,000 rewards (median, µs)")
+    print(f"cost per step, {arms} facets, full window of 5,000 rewards (median, µs)")
     for kind in (Exp3, Exp3S):
         scheduler = FacetScheduler(
             [str(arm) for arm in range(arms)], kind(arms, learning_rate=0.01, exploration=0.5)
@@ -57,7 +57,7 @@ def switching(arms: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def play(policy: Policy, rewards: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Reward that was collected, cumulative [steps]."""
+    """Cumulative reward [steps]."""
     earned = np.empty(len(rewards))
     for step, row in enumerate(rewards):
         pull = draw(policy.probs(), rng)
@@ -67,7 +67,7 @@ def play(policy: Policy, rewards: np.ndarray, rng: np.random.Generator) -> np.nd
 
 
 def tuned(arms: int) -> tuple[float, float]:
-    """γ of Auer et al. (2002), Corollary 3.2, with g = T; and its bound on the regret of EXP3."""
+    """γ of Auer et al. (2002), Corollary 3.2, with g = T, and its bound on the regret of EXP3."""
     gamma = min(1.0, math.sqrt(arms * math.log(arms) / ((math.e - 1) * STEPS)))
     return gamma, 2 * math.sqrt(math.e - 1) * math.sqrt(STEPS * arms * math.log(arms))
 
@@ -96,7 +96,8 @@ def regret(seeds: int, out: Path | None) -> None:
                 rewards = stream(arms, np.random.default_rng(seed))
                 best = rewards[:, rewards.sum(axis=0).argmax()].cumsum()
                 for kind, rate in rates.items():
-                    policy = kind(arms, learning_rate=rate / arms, exploration=rate)  # Auer's update: μ = γ/K
+                    # Auer's update: μ = γ/K
+                    policy = kind(arms, learning_rate=rate / arms, exploration=rate)
                     curves[kind.__name__].append(
                         best - play(policy, rewards, np.random.default_rng(1000 + seed))
                     )
@@ -121,14 +122,14 @@ def report(name, arms, bound, curves, figure, row, column) -> None:
         line = go.Scatter(x=np.arange(0, STEPS, STEPS // 200), y=mean, name=kind, line_color=colour)
         figure.add_trace(line.update(showlegend=row == column == 1), row, column)
     exp3 = np.mean([curve[-1] for curve in curves["Exp3"]])
-    verdict = f"bound of Exp3 {bound:6.0f}: {'kept' if exp3 < bound else 'BROKEN'}"
+    verdict = f"bound for Exp3 {bound:6.0f}: {'holds' if exp3 < bound else 'BROKEN'}"
     print(f"  {name:10} n={arms:3}  Exp3 {means['Exp3']}  Exp3S {means['Exp3S']}  {verdict}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--out", type=Path, default=None, help="folder for the plot of the regret")
+    parser.add_argument("--out", type=Path, default=None, help="folder for the regret plot")
     arguments = parser.parse_args()
     cost()
     regret(arguments.seeds, arguments.out)

@@ -1,4 +1,4 @@
-"""What decode.max_ratio saves: the time of greedy and of beam search, by how well the model is trained."""
+"""What decode.max_ratio saves: time of greedy and beam search, by amount of training."""
 
 import argparse
 import tempfile
@@ -33,7 +33,7 @@ Search = Callable[[], tuple[list[str], list[str]]]  # hypotheses and references
 
 
 def states(folder: Path, steps: list[int]) -> dict[int, Params]:
-    """Parameters after so many steps of training; 0 are those that training begins with."""
+    """Parameters after each number of training steps; 0: the initial ones."""
     write(DemoConfig(size=3000), folder / "corpus")
     path = folder / "recipe.yaml"
     path.write_text(RECIPE, encoding="utf-8")
@@ -49,7 +49,7 @@ def states(folder: Path, steps: list[int]) -> dict[int, Params]:
 
 
 def measure(searches: dict[float | None, Search], rounds: int) -> dict[float | None, tuple[float, float]]:
-    """Median seconds and BLEU of each search, all of them once a round, after a round that compiles."""
+    """Median seconds and BLEU of each search; each runs once per round, after one round that compiles."""
     seconds: dict[float | None, list[float]] = {ratio: [] for ratio in searches}
     bleu: dict[float | None, float] = {}
     for turn in range(rounds + 1):
@@ -64,7 +64,7 @@ def measure(searches: dict[float | None, Search], rounds: int) -> dict[float | N
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", default="60,400", help="trainings to try besides none")
+    parser.add_argument("--steps", default="60,400", help="numbers of training steps to try besides 0")
     parser.add_argument("--lines", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Training and decoding speed beside JoeyNMT 2.3.0: same text, subwords, shape and token budget, interleaved."""
+"""Speed against JoeyNMT 2.3.0: same text, subwords, shape and token budget, interleaved."""
 
 import argparse
 import gzip
@@ -32,12 +32,12 @@ from facetmt.translate.translate import Translator
 
 FACET = "text"
 REQUIREMENTS = ["torch==2.13.0", "joeynmt==2.3.0", "importlib_metadata", "sentencepiece<0.2.1"]
-ROWS, LENGTH = 32, 64  # 2,048 tokens a side
-BEAM, SENTENCES = 5, 32  # of decoding: beam, sentences a batch
+ROWS, LENGTH = 32, 64  # 2,048 tokens per side
+BEAM, SENTENCES = 5, 32  # decoding: beam, sentences per batch
 
 
 def environment(build: Path) -> Path:
-    """The Python of an environment that holds JoeyNMT; made at the first call."""
+    """Python of an environment with JoeyNMT, created at the first call."""
     python = build / "joeynmt-venv" / "bin" / "python"
     done = build / "joeynmt-venv" / "complete"
     if not done.exists():
@@ -66,7 +66,7 @@ def corpus(data: Path, build: Path, source: str, target: str) -> Prepared:
 
 
 class Joey:
-    """JoeyNMT as its users run it, by its command line; the figures are those that it logs itself."""
+    """JoeyNMT as its users run it, from the command line; the figures are from its own logs."""
 
     def __init__(
         self, python: Path, folder: Path, prepared: Prepared, data: Path, test: Sequence[str]
@@ -83,11 +83,11 @@ class Joey:
             for split, limit in (("train", None), ("dev", 4)):
                 lines = read_lines(next(data.glob(f"{split}.{language}*")))[:limit]
                 (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n", "utf-8")
-            # JoeyNMT reads references too; what they are does not matter for speed
+            # JoeyNMT also reads references; their content does not affect speed
             (folder / f"test.{language}").write_text("\n".join(test) + "\n", "utf-8")
 
     def train(self, turn: int, updates: int) -> float:
-        """Target tokens a second over `updates` more updates, the first third left out for warming up."""
+        """Target tokens per second over `updates` more updates, excluding the first third as warm-up."""
         config = self.configuration(turn, updates)
         self.run("train", config, "--skip-test")
         log = (self.folder / f"round{turn}" / "train.log").read_text("utf-8")
@@ -95,7 +95,7 @@ class Joey:
         return statistics.mean(rates[1:])
 
     def translate(self, turn: int, updates: int) -> tuple[float, list[str]]:
-        """Seconds of generating and the lines of the test set, with the checkpoint of a round."""
+        """Seconds of generation and the translations of the test set, with the checkpoint of a round."""
         config = self.configuration(turn, updates)
         output = self.folder / f"round{turn}" / "hypotheses"
         self.run("test", config, "--output-path", str(output))
@@ -113,7 +113,7 @@ class Joey:
             raise SystemExit(f"JoeyNMT failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
 
     def configuration(self, turn: int, updates: int) -> dict[str, Any]:
-        """d=256, 1024, 3+3 layers, 4 heads, 2,048-token batches: the preset `small`."""
+        """d=256, 1024, 3+3 layers, 4 heads, 2,048-token batches, as the preset `small`."""
         folder = self.folder
         side = {
             "level": "bpe",
@@ -197,7 +197,7 @@ class Ours:
         )
 
     def train(self, updates: int) -> float:
-        """Target tokens a second over the updates, the first third left out as for JoeyNMT."""
+        """Target tokens per second over the updates, excluding the first third as for JoeyNMT."""
         tokens, began = 0, 0.0
         for number in range(updates):
             if number == updates // 3:
@@ -208,7 +208,7 @@ class Ours:
         return tokens / (time.perf_counter() - began)
 
     def translate(self, lines: Sequence[str]) -> tuple[float, list[str]]:
-        """Seconds and translations, after one pass over the same lines that compiles the search."""
+        """Seconds and translations; call once before measuring, to compile the search."""
         began = time.perf_counter()
         outputs = self.translator.translate(self.state.params, lines, FACET)
         return time.perf_counter() - began, outputs
@@ -221,29 +221,30 @@ def read_lines(path: Path) -> list[str]:
 
 
 def output_tokens(prepared: Prepared, lines: Sequence[str]) -> int:
-    """Subwords of the outputs, an EOS each."""
+    """Subwords of the outputs, with one EOS per line."""
     return sum(len(ids) for ids in prepared.codec.encode_target(list(lines), FACET))
 
 
 def report(what: str, ours: Sequence[float], theirs: Sequence[float]) -> None:
-    """Medians, and the median of the ratios of each round."""
+    """Medians, and the median ratio over rounds."""
     ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
     print(
-        f"{what}: facetmt {statistics.median(ours):,.0f} a second, JoeyNMT {statistics.median(theirs):,.0f}, "
+        f"{what} per second: facetmt {statistics.median(ours):,.0f}, "
+        f"JoeyNMT {statistics.median(theirs):,.0f}, "
         f"ratio {statistics.median(ratios):.2f} (rounds: {', '.join(f'{ratio:.2f}' for ratio in ratios)})"
     )
 
 
 def main() -> None:
-    """`python -m benchmarks.bench_joeynmt --data DIR`: DIR holds train, dev and test text of two languages."""
+    """`python -m benchmarks.bench_joeynmt --data DIR`: DIR has train, dev and test text of two languages."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
-    parser.add_argument("--build", type=Path, default=Path("build"), help="holds JoeyNMT's environment")
-    parser.add_argument("--updates", type=int, default=60, help="a round")
+    parser.add_argument("--build", type=Path, default=Path("build"), help="folder of JoeyNMT's environment")
+    parser.add_argument("--updates", type=int, default=60, help="per round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--sentences", type=int, default=256, help="of the test set to decode")
+    parser.add_argument("--sentences", type=int, default=256, help="sentences of the test set to decode")
     options = parser.parse_args()
     folder = options.build / "joeynmt-bench"
     python = environment(options.build)

@@ -1,4 +1,4 @@
-"""198 facets in the layout of OPUS-100: time from the command to the end of step 1, memory, the bandit's share."""
+"""198 facets in the layout of OPUS-100: time to the end of step 1, memory, the bandit's share of a step."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ import numpy as np
 from facetmt.bandit import Exp3, FacetScheduler
 
 LANGUAGES = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst" if f"{a}{b}" != "en"]
-WORDS = 3000  # of a language, drawn by Zipf's law
+WORDS = 3000  # per language, drawn by Zipf's law
 STEPS = 30
 RECIPE = """\
 data:
@@ -30,14 +30,14 @@ train: {{steps: 100000, validate_every: 100000, log_every: 1}}
 
 
 class Ended(NamedTuple):
-    """A process that is over."""
+    """A finished process."""
 
     status: int
-    gigabytes: float  # of memory at its peak
+    gigabytes: float  # peak memory
 
 
 def lexicon(language: str) -> np.ndarray:
-    """Words of one to four syllables; which syllables there are, and how words end, is the language's own."""
+    """Words of one to four syllables; syllables and endings depend on the language."""
     rng = np.random.default_rng(list(language.encode()))
     letters = [list(part) for part in ("bcdfghjklmnpqrstvwxyz", "aeiouy")]
     first, second = (rng.choice(part, (60, 1)) for part in letters)
@@ -49,7 +49,7 @@ def lexicon(language: str) -> np.ndarray:
 
 
 def write_corpus(root: Path, largest: int) -> int:
-    """99 languages with English as the release lays them out, word for word; returns the training pairs."""
+    """99 languages, translated word for word, in the layout of the release; returns the training pairs."""
     rng = np.random.default_rng(1)
     english, total = lexicon("en"), 0
     ranks = 1 / (np.arange(WORDS) + 2.7)
@@ -70,7 +70,7 @@ def write_corpus(root: Path, largest: int) -> int:
 
 
 def finish(process: subprocess.Popen[bytes]) -> Ended:
-    """Wait for a process and ask the system for the most memory that it had."""
+    """Wait for a process; exit code and peak memory."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return Ended(process.returncode, usage.ru_maxrss * 1024 / 1e9)
@@ -82,15 +82,15 @@ def facetmt(*arguments: object) -> subprocess.Popen[bytes]:
 
 
 def wait_for_line(path: Path, number: int, process: subprocess.Popen[bytes]) -> None:
-    """Until the log has that many lines; they are flushed at each step here."""
+    """Wait until the log has this many lines; here they are flushed at each step."""
     while not (path.is_file() and path.read_bytes().count(b"\n") >= number):
         if process.poll() is not None:
-            raise SystemExit(f"facetmt ended with {process.returncode} before step {number}")
+            raise SystemExit(f"facetmt exited with code {process.returncode} before step {number}")
         time.sleep(0.02)
 
 
 def bandit_seconds(arms: int, steps: int = 8000) -> float:
-    """Median time of pull and feedback together, once the window of rewards is full."""
+    """Median time of pull and feedback together, once the reward window is full."""
     scheduler = FacetScheduler(
         [str(arm) for arm in range(arms)], Exp3(arms, learning_rate=0.01, exploration=0.5)
     )
@@ -108,9 +108,9 @@ def measure(folder: Path) -> None:
     began = time.perf_counter()
     prepared = finish(facetmt("prepare", recipe))
     if prepared.status:
-        raise SystemExit(f"prepare ended with {prepared.status}")
+        raise SystemExit(f"prepare exited with code {prepared.status}")
     seconds = time.perf_counter() - began
-    print(f"prepare: {seconds:.1f} s, at most {prepared.gigabytes:.2f} GB", flush=True)
+    print(f"prepare: {seconds:.1f} s, peak {prepared.gigabytes:.2f} GB", flush=True)
     began = time.perf_counter()
     process = facetmt("train", recipe, "--run", run)
     wait_for_line(run / "metrics.jsonl", 1, process)
@@ -119,13 +119,13 @@ def measure(folder: Path) -> None:
         f"train: {first:.1f} s from the command to the end of step 1 ({seconds + first:.1f} s with prepare)"
     )
     wait_for_line(run / "metrics.jsonl", STEPS, process)
-    process.send_signal(signal.SIGTERM)  # it saves and leaves: validating 198 facets is not measured here
+    process.send_signal(signal.SIGTERM)  # it saves and exits; validating 198 facets is not measured here
     ended = finish(process)
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text("utf-8").splitlines()]
     times = np.diff([row["time"]["train"] for row in rows])[STEPS // 3 :]
     step, bandit = float(np.median(times)), bandit_seconds(2 * len(LANGUAGES))
-    print(f"train: at most {ended.gigabytes:.2f} GB over {rows[-1]['step']} steps and a checkpoint")
-    print(f"a step {step * 1e3:.0f} ms, the bandit {bandit * 1e6:.0f} µs: {bandit / step:.4%} of it")
+    print(f"train: peak {ended.gigabytes:.2f} GB over {rows[-1]['step']} steps and a checkpoint")
+    print(f"step {step * 1e3:.0f} ms, of which the bandit {bandit * 1e6:.0f} µs: {bandit / step:.4%}")
 
 
 def main() -> None:

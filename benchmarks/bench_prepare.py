@@ -33,7 +33,7 @@ def read_pairs(facet: Facet, split: str) -> Iterator[SentencePair]:
 
 
 class Stages:
-    """Wall-clock seconds of each stage, told by the progress callback."""
+    """Wall-clock seconds of each stage, from the progress callback."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -46,7 +46,7 @@ class Stages:
 
 
 def tree_memory() -> int:
-    """Resident bytes of this process and its children, pages that they share counted once (Linux)."""
+    """Resident bytes of this process and its children, counting shared pages once (Linux)."""
     total = 0
     pending = [Path("/proc/self")]
     while pending:
@@ -65,7 +65,7 @@ def tree_memory() -> int:
 
 @contextmanager
 def peak_memory() -> Iterator[list[int]]:
-    """The largest tree_memory seen while the block ran, as the list's only element."""
+    """The largest tree_memory while the block runs, as the list's only element."""
     peak, stop = [0], threading.Event()
 
     def watch() -> None:
@@ -103,10 +103,10 @@ def speed(config: DataConfig, workers: int, repeats: int) -> None:
         row, _ = stats(prepared)
         print(f"{row.facets} facets, {row.pairs} pairs, entropy {row.entropy:.1f} %, dropped {row.dropped}")
         print(
-            "everything, vocabulary included: "
+            "everything, including the vocabulary: "
             + ", ".join(f"{k} {v:.1f} s" for k, v in stages.seconds.items())
         )
-        print(f"  {whole:.1f} s in all, peak memory {peak[0] / MB:.0f} MB")
+        print(f"  {whole:.1f} s in total, peak memory {peak[0] / MB:.0f} MB")
         lines = all_lines(config)
         processor = sentencepiece.SentencePieceProcessor(model_file=str(output / VOCABULARY / "spm.model"))
         ratios, ours, theirs = [], [], []
@@ -125,9 +125,8 @@ def speed(config: DataConfig, workers: int, repeats: int) -> None:
         print(
             f"prepare {statistics.median(ours):.2f} s, SentencePiece encode {statistics.median(theirs):.2f} s"
         )
-        print(
-            f"speed against SentencePiece: {statistics.median(ratios):.2f} (each: {[round(r, 2) for r in ratios]})"
-        )
+        rounds = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        print(f"speed relative to SentencePiece: {statistics.median(ratios):.2f} (rounds: {rounds})")
         print(f"prepare again, nothing changed: {again / statistics.median(ours):.4f} of the time")
 
 
@@ -155,12 +154,12 @@ def memory(config: DataConfig, workers: int, pairs: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder with one subfolder a facet (layout pairs)")
+    parser.add_argument("--data", required=True, help="folder with one subfolder per facet (layout pairs)")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--pairs", type=int, help="also prepare this many pairs and show the memory")
+    parser.add_argument("--pairs", type=int, help="also prepare this many pairs and print peak memory")
     arguments = parser.parse_args()
     config = DataConfig(
         root=str(Path(arguments.data).resolve()), source=arguments.source, target=arguments.target

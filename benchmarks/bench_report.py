@@ -1,4 +1,4 @@
-"""The report of a very long run: time, size of the page, peak memory."""
+"""The report of a very long run: time, page size, peak memory."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ LOG_EVERY, VALIDATE_EVERY = 50, 2000
 
 
 def write_run(directory: Path, steps: int, facets: int) -> None:
-    """Logs of the size and form that training writes, filled with noise."""
+    """Logs as training writes them, filled with noise."""
     rng = np.random.default_rng(1)
     names = [f"f{place:03}" for place in range(facets)]
     directory.mkdir(parents=True)
@@ -59,7 +59,7 @@ def metrics_row(step: int, names: list[str]) -> dict[str, object]:
 
 
 def measure(run: Path, out: Path) -> None:
-    """In a process of its own, so that the peak is the report's."""
+    """Run in its own process, so that the peak is the report's."""
     from facetmt.report.page import write_report
 
     start = time.perf_counter()
@@ -79,7 +79,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         write_run(Path(folder) / "run", given.steps, given.facets)
-        print(f"{given.steps:,} steps of {given.facets} facets")
+        print(f"{given.steps:,} steps, {given.facets} facets")
         subprocess.run(
             [sys.executable, "-m", "benchmarks.bench_report", "--run", f"{folder}/run"], check=True
         )

@@ -1,4 +1,4 @@
-"""Sampler and packing on real text: milliseconds a batch, share of non-padding tokens, exact resume."""
+"""Sampler and packing on real text: milliseconds per batch, share of non-padding tokens, exact resume."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ def filled(batch: Batch) -> float:
 
 
 def packing(prepared: Prepared, length: int, batches: int) -> dict[str, tuple[float, float]]:
-    """By facet: share of non-padding tokens, median CPU milliseconds a batch of 8k tokens a side."""
+    """Per facet: share of non-padding tokens, median CPU milliseconds per batch of 8k tokens per side."""
     config = BatchConfig(rows=TOKENS // length, length=length)
     sampler = FacetSampler(prepared.stores("train"), config, seed=1)
     result = {}
@@ -44,10 +44,10 @@ def packing(prepared: Prepared, length: int, batches: int) -> dict[str, tuple[fl
 
 
 def table(folder: Path, config: DataConfig, batches: int) -> Prepared:
-    """One row a facet, two columns a row length."""
+    """One row per facet, two columns per row length."""
     rows: dict[str, list[tuple[float, float]]] = {}
     for length in LENGTHS:
-        # longer pairs than a row are dropped when preparing; the vocabulary is learned once
+        # pairs longer than a row are dropped by prepare; the vocabulary is learned once
         limited = DataConfig(**{**vars(config), "max_length": min(length, 100)})
         prepared = prepare(limited, Path(), folder, overwrite=True)
         for name, row in packing(prepared, length, batches).items():
@@ -65,7 +65,7 @@ def table(folder: Path, config: DataConfig, batches: int) -> Prepared:
 
 
 def resume(stores: list[Store], config: BatchConfig, count: int = 1000) -> bool:
-    """Draw, save, restore, draw more: the same as drawing twice as many."""
+    """Whether drawing, saving, restoring and drawing more equals drawing twice as many."""
     order = np.random.default_rng(0).integers(0, len(stores), 2 * count).tolist()
     whole, half, other = (FacetSampler(stores, config, seed=1) for _ in range(3))
     expected = [whole.next(facet) for facet in order][count:]
@@ -80,7 +80,7 @@ def resume(stores: list[Store], config: BatchConfig, count: int = 1000) -> bool:
 
 
 def epochs(store: Store, config: BatchConfig, count: int = 3) -> bool:
-    """Every pair of a facet exactly once an epoch: what was drawn plus what waits is whole epochs."""
+    """Whether every pair of a facet is drawn exactly once per epoch, counting the pairs that wait."""
     sampler = FacetSampler([store], config, seed=1)
     seen: Counter[bytes] = Counter()
     pairs = Counter(np.array(store.pair(i)[1], np.int32).tobytes() for i in range(len(store)))
@@ -100,7 +100,7 @@ def epochs(store: Store, config: BatchConfig, count: int = 3) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder with one subfolder a facet (layout pairs)")
+    parser.add_argument("--data", required=True, help="folder with one subfolder per facet (layout pairs)")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
     parser.add_argument("--batches", type=int, default=100)
@@ -120,10 +120,10 @@ def main() -> None:
             begin = time.process_time()
             mixed.next()
             times.append(1e3 * (time.process_time() - begin))
-        print(f"mixed over {len(stores)} facets: {statistics.median(times):.2f} ms a batch")
+        print(f"mixed over {len(stores)} facets: {statistics.median(times):.2f} ms per batch")
         print(f"1,000 batches + save + restore + 1,000 equals 2,000: {resume(stores, shape)}")
         smallest = min(stores, key=len)
-        print(f"every pair of {smallest.name} exactly once an epoch: {epochs(smallest, shape)}")
+        print(f"every pair of {smallest.name} exactly once per epoch: {epochs(smallest, shape)}")
 
 
 if __name__ == "__main__":

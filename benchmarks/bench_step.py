@@ -1,4 +1,4 @@
-"""What a training step costs: the reward's passes beside a plain step, and matrix-multiply throughput."""
+"""Cost of a training step: the reward's passes relative to a plain step, and matrix-multiply throughput."""
 
 import argparse
 import time
@@ -22,7 +22,7 @@ FACETS = 4
 
 
 def synthetic(rng: np.random.Generator, rows: int, length: int, vocabulary: int, fill: float) -> Batch:
-    """Packed rows of random words in sentences of 8 to 32 tokens, filled to about `fill`."""
+    """Packed rows of random sentences of 8 to 32 tokens, filled to about `fill`."""
     arrays = {name: np.zeros((rows, length), np.int32) for name in Batch._fields}
     for row in range(rows):
         start, segment = 0, 0
@@ -45,7 +45,7 @@ def synthetic(rng: np.random.Generator, rows: int, length: int, vocabulary: int,
 
 
 def interleaved(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each call, all of them once a round, after a round of warming up."""
+    """Median seconds of each call; each runs once per round, after one warm-up round."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(repeats + 1):
         for name, call in calls.items():
@@ -59,9 +59,9 @@ def interleaved(calls: dict[str, Callable[[], object]], repeats: int) -> dict[st
 def beside(
     plain: Callable[[], object], calls: dict[str, Callable[[], object]], repeats: int
 ) -> dict[str, tuple[float, float]]:
-    """Median seconds of each call, and its median ratio to the plain call before and the one after it.
+    """Median seconds of each call, and its median ratio to the plain calls just before and after it.
 
-    A machine that others share is fast at one minute and slow at the next: only neighbours are compared.
+    Only neighbours are compared, because a shared machine is fast one minute and slow the next.
     """
 
     def timed(call: Callable[[], object]) -> float:
@@ -84,7 +84,7 @@ def beside(
 
 
 def stepper(model: Model, reward: str, batch: Batch, dev: Batch, steps: int) -> Callable[[], object]:
-    """`steps` steps at a call, as the loop takes them: the dev batch is fresh at the first."""
+    """`steps` steps per call, as the loop takes them: the dev batch is new at the first."""
     step = make_step(model.graph, OptimiserConfig(), reward=REWARDS.get(reward), num_facets=FACETS, seed=0)
     state = create_state(model.params)
 
@@ -114,7 +114,7 @@ def backward(model: Model, batch: Batch) -> Callable[[], object]:
 
 
 def rewards(preset: str, rows: int, length: int, vocabulary: int, repeats: int) -> None:
-    """Print the cost of a step for each reward as a ratio to the plain step of `mixed`."""
+    """Print the cost per step of each reward, relative to the plain step of `mixed`."""
     rng = np.random.default_rng(0)
     model = create(ModelConfig(preset=preset), vocabulary, seed=0)
     batch = jax.tree.map(jnp.asarray, synthetic(rng, rows, length, vocabulary, 0.95))
@@ -134,7 +134,7 @@ def rewards(preset: str, rows: int, length: int, vocabulary: int, repeats: int) 
         spent = total / hold
         label = {"forward": "one forward pass", "gradient": "one gradient"}.get(name, f"step, reward {name}")
         print(
-            f"  {label:24} {spent * 1e3:8.1f} ms  {tokens / spent:7.0f} tokens/s  {ratio:6.3f} of a plain step"
+            f"  {label:24} {spent * 1e3:8.1f} ms {tokens / spent:7.0f} tokens/s  {ratio:6.3f} of a plain step"
         )
     # MultiDDS-S measures all K facets with 2K gradients (train and dev), once every `probe_every` steps
     for facets, every in ((5, 1000), (8, 1000), (99, 1000), (8, 1)):
@@ -153,7 +153,7 @@ def matmul_parameters(config: ModelConfig, vocabulary: int) -> int:
 
 
 def peak(config: ModelConfig, tokens: int, vocabulary: int) -> dict[str, Callable[[], object]]:
-    """Products of the model's own shapes and a large square: the fastest is the machine's peak."""
+    """Products of the model's shapes and a large square; the fastest is the machine's peak."""
     s = config.shape
     sizes = [
         (2048, 2048, 2048),
@@ -171,20 +171,20 @@ def peak(config: ModelConfig, tokens: int, vocabulary: int) -> dict[str, Callabl
 
 
 def throughput(preset: str, rows: int, length: int, vocabulary: int, repeats: int) -> None:
-    """Print 6·N·(non-padding tokens) a second of a plain step beside the best product measured in the same run."""
+    """Print 6·N·(non-padding tokens) per second of a plain step, and the best product of the same run."""
     config = ModelConfig(preset=preset)
     model = create(config, vocabulary, seed=0)
     batch = jax.tree.map(jnp.asarray, synthetic(np.random.default_rng(0), rows, length, vocabulary, 0.95))
-    # source and target have as many tokens here, so one number of tokens serves encoder and decoder
+    # source and target have the same number of tokens here, so one count serves encoder and decoder
     tokens = float(token_count(batch))
     products = peak(config, rows * length, vocabulary)
     seconds = interleaved({"step": stepper(model, "none", batch, batch, 1), **products}, repeats)
     best = max(float(work) / seconds[work] for work in products)
     done = 6 * matmul_parameters(config, vocabulary) * tokens / seconds["step"]
     print(
-        f"{preset}, {rows} x {length} rows, vocabulary {vocabulary}: {seconds['step']:.3f} s a step, "
+        f"{preset}, {rows} x {length} rows, vocabulary {vocabulary}: {seconds['step']:.3f} s per step, "
         f"{tokens / seconds['step']:.0f} target tokens/s; 6·N·tokens = {done / 1e9:.0f} GFLOP/s, "
-        f"matrix product at best {best / 1e9:.0f} GFLOP/s: {done / best:.1%}"
+        f"best matrix product {best / 1e9:.0f} GFLOP/s: {done / best:.1%}"
     )
 
 
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=9)
     parser.add_argument("--rows", type=int, default=32)
     parser.add_argument("--length", type=int, default=64)
-    parser.add_argument("--vocabulary", type=int, default=32000, help="of the throughput measurement")
+    parser.add_argument("--vocabulary", type=int, default=32000, help="for the throughput measurement")
     options = parser.parse_args()
     shape = (options.rows, options.length)
     if options.only != "throughput":

@@ -15,7 +15,7 @@ from facetmt.data.config import BatchConfig
 from facetmt.data.sampler import FacetSampler
 from facetmt.data.store import HEADER, IDS, OFFSETS, VERSION, Header, StoreWriter, open_store
 
-LENGTH = 20  # tokens a side
+LENGTH = 20  # tokens per side
 
 PROBE = """
 import resource, sys, time
@@ -59,7 +59,7 @@ print(*(after - before for after, before in zip(memory(), (own, mapped))))
 
 
 def big_store(path: Path, pairs: int) -> None:
-    """A store of `pairs` pairs: real offsets, ids that take no room on the disk."""
+    """A store of `pairs` pairs: real offsets, ids that take no disk space."""
     path.mkdir()
     with open(path / OFFSETS, "wb") as file:
         for start in range(0, 2 * pairs + 1, 1 << 22):
@@ -83,8 +83,8 @@ def opening(folder: Path, pairs: int, repeats: int) -> None:
         )
         runs.append([float(value) for value in done.stdout.split()])
     opened, used, grown, resident = (statistics.median(values) for values in zip(*runs, strict=True))
-    print(f"{pairs} pairs: open {opened:.2f} ms, first look-up {used:.2f} ms")
-    print(f"  memory: {grown:.1f} MB more, {resident:.1f} MB resident with Python and NumPy")
+    print(f"{pairs} pairs: open {opened:.2f} ms, first lookup {used:.2f} ms")
+    print(f"  memory: {grown:.1f} MB more, {resident:.1f} MB resident including Python and NumPy")
 
 
 def sampling(folder: Path, facets: int, pairs: int) -> None:
@@ -97,13 +97,13 @@ def sampling(folder: Path, facets: int, pairs: int) -> None:
     )
     own, mapped = (float(value) for value in done.stdout.split())
     print(
-        f"{facets} facets of {pairs} pairs: three batches of 8k tokens from each take {own:.0f} MB of memory, and "
-        f"{mapped:.0f} MB of mapped files, which the system gives back when it needs to"
+        f"{facets} facets of {pairs} pairs: three batches of 8k tokens from each take {own:.0f} MB of memory "
+        f"and {mapped:.0f} MB of mapped files, which the system reclaims when it needs to"
     )
 
 
 def first_batches(folder: Path, facets: int, pairs: int) -> None:
-    """Write, then open and draw once from each facet."""
+    """Write the facets, then open them and draw once from each."""
     rng = np.random.default_rng(0)
     for number in range(facets):
         lengths = rng.integers(5, 60, (pairs, 2))
@@ -114,9 +114,8 @@ def first_batches(folder: Path, facets: int, pairs: int) -> None:
     sampler = FacetSampler(stores, BatchConfig(64, 128), seed=1)
     for number in range(facets):
         sampler.next(number)
-    print(
-        f"{facets} facets: all opened and one batch of 8k tokens from each in {time.perf_counter() - begin:.2f} s"
-    )
+    seconds = time.perf_counter() - begin
+    print(f"{facets} facets: all opened and one batch of 8k tokens from each in {seconds:.2f} s")
 
 
 def main() -> None:

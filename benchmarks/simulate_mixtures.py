@@ -1,11 +1,11 @@
-"""Mixtures on simulated facets, where the best shares are known: what the rules of `auto` were chosen with.
+"""Mixtures on simulated facets with known best shares: how the rules of `auto` were chosen.
 
-L_k = c_k − a_k·ln(own text of k and its relatives) − b_k·ln(all text), where repeated text is worth ever less
-and text repeated too often does harm. The figures are modelled on trainings with real text; each seed draws
-its facets around them. What is measured comes with the noise that measurements had there.
+L_k = c_k − a_k·ln(own text of k and its relatives) − b_k·ln(all text), where repeated text is worth less and
+less, and text repeated too often does harm. The figures are modelled on runs with real text; each seed
+draws its facets around them. Measurements have the same noise as there.
 
 D  six domains, moderately unequal     M  eight languages, tiny to large, some related
-N  D and a facet of misaligned text    O  D where one facet counts    o  the same, and that one is small
+N  D plus a facet of misaligned text   O  D where one facet counts    o  the same, but that facet is small
 """
 
 import argparse
@@ -19,11 +19,16 @@ from facetmt.bandit.auto import Auto, next_measurement
 from facetmt.bandit.unimax import unimax_probs
 
 STEPS, ROWS = 1500, 24
-DEV_NOISE, USE_NOISE, ROW_NOISE = 0.01, 0.1, 0.75  # loss; of the median use; of the mean r, per row
-ALIGNED_ROWS, DEV_ROWS, DEV_LONG = 4, 32, 160  # of a facet for r; of dev text each time, and in its average
-STEP_NOISE = 3.5  # of the mean r, with one row and 8 of dev text: also that of a one-step reward
-VARIETY = 0.8  # below 1: for what all share, text of several facets is worth more than as much of one
-MEMORY = 15.0  # epochs in which the value of repeated text fades (Muennighoff et al. 2023)
+# noise in units of the loss; of the median use; of the mean r, per row
+DEV_NOISE, USE_NOISE, ROW_NOISE = 0.01, 0.1, 0.75
+# rows of a facet for r; rows of dev text per measurement, and in its average
+ALIGNED_ROWS, DEV_ROWS, DEV_LONG = 4, 32, 160
+# in units of the mean r, with one row and 8 rows of dev text; also the noise of a one-step reward
+STEP_NOISE = 3.5
+# below 1: for the shared part, text of several facets is worth more than the same amount of one
+VARIETY = 0.8
+# epochs over which the value of repeated text fades (Muennighoff et al. 2023)
+MEMORY = 15.0
 
 
 @dataclass(frozen=True)
@@ -35,19 +40,19 @@ class World:
     a: np.ndarray
     b: np.ndarray
     c: np.ndarray
-    kin: np.ndarray  # what a row of another facet is worth as a row of one's own
-    help: np.ndarray  # what a row is worth for all
+    kin: np.ndarray  # value of another facet's row, relative to a row of the facet itself
+    help: np.ndarray  # value of a row for the shared part
     counts: np.ndarray
-    bias: np.ndarray  # of one-step signals: what is learned quickly looks better than it is
+    bias: np.ndarray  # of one-step signals: facets that are learned quickly look better than they are
     source: np.ndarray  # source use at step 900
 
     def worth(self, rows: np.ndarray) -> np.ndarray:
-        """Rows of new text that `rows` with repetitions stand for."""
+        """Rows of new text equivalent to `rows` with repetitions."""
         epochs = np.maximum(rows / self.size, 1.0)
         return np.minimum(rows, self.size) + self.size * MEMORY * (1 - np.exp(-(epochs - 1) / MEMORY))
 
     def losses(self, rows: np.ndarray) -> np.ndarray:
-        """Of each facet, after `rows` [..., facets] of each."""
+        """Loss of each facet after `rows` [..., facets]."""
         worth = self.worth(rows)
         own = worth @ self.kin.T + 50
         total = ((worth + 50) ** VARIETY @ self.help)[..., None] ** (1 / VARIETY)
@@ -58,7 +63,7 @@ class World:
         return self.losses(rows) @ self.counts / self.counts.sum()
 
     def gains(self, rows: np.ndarray) -> np.ndarray:
-        """−∂ loss/∂ rows of each facet, by differences."""
+        """−∂ loss/∂ rows of each facet, by finite differences."""
         return self.loss(rows) - self.loss(rows + np.eye(rows.size))
 
 
@@ -119,7 +124,7 @@ def static(world: World, shares) -> float:
 
 
 def best_shares(world: World) -> np.ndarray:
-    """Shares that no one could know before: descent on the loss at the end."""
+    """Best shares in hindsight: descent on the final loss."""
     weights = np.zeros(len(world.names))
     for _ in range(300):
         shares = np.exp(weights - weights.max())
@@ -130,7 +135,7 @@ def best_shares(world: World) -> np.ndarray:
 
 
 def play_exp3(world: World, rng) -> float:
-    """EXP3 (μ 0.1, γ 0.25) on the relative dev gain of a step; its batches cost it nothing here."""
+    """EXP3 (μ 0.1, γ 0.25) on the dev gain of a step; homogeneous batches carry no penalty here."""
     scheduler = FacetScheduler(world.names, Exp3(len(world.names)), "pg", seed=int(rng.integers(2**31)))
     rows = np.zeros(len(world.names))
     gains = None
@@ -145,7 +150,7 @@ def play_exp3(world: World, rng) -> float:
 
 
 def measure(policy: Auto, world: World, rows, step: int, time: int, level, evidence, rng) -> list[str]:
-    """What a training would measure at this step, for the `time`th time, with its noise."""
+    """What a training run would measure at this step, the `time`th measurement, with noise."""
     news = []
     if "epochs" in evidence:
         news += policy.observe_epochs(step, rows / world.size)
@@ -169,7 +174,7 @@ def measure(policy: Auto, world: World, rows, step: int, time: int, level, evide
 def play_auto(world: World, prior, rng, evidence=("dev", "use", "alignment", "epochs"), log=None) -> float:
     policy = Auto(world.names, prior, world.counts)
     rows = np.zeros(len(world.names))
-    level = rng.normal(0, 0.05, len(world.names))  # of the dev rows that happen to be measured
+    level = rng.normal(0, 0.05, len(world.names))  # offset of the dev rows that happen to be measured
     step, time = 0, 0
     while step < STEPS:
         last, step, time = step, min(next_measurement(step), STEPS), time + 1
@@ -210,12 +215,12 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--scenarios", default="DMNOo")
-    parser.add_argument("--story", action="store_true", help="print what auto says of one seed")
+    parser.add_argument("--story", action="store_true", help="print what auto reports for one seed")
     arguments = parser.parse_args()
     for name in arguments.scenarios:
         worlds = [SCENARIOS[name](np.random.default_rng(seed)) for seed in range(arguments.seeds)]
         results = [systems(world, np.random.default_rng([7, seed])) for seed, world in enumerate(worlds)]
-        print(f"{name}: loss at the end, mean of {len(worlds)} seeds; auto less it, ± standard error")
+        print(f"{name}: final loss, mean of {len(worlds)} seeds; auto minus system, ± standard error")
         for system in results[0]:
             values = np.array([result[system] for result in results])
             apart = np.array([result["auto"] - result[system] for result in results])

@@ -1,4 +1,4 @@
-"""The bandit in a training loop of your own: linear regression from three facets, one of them useless."""
+"""The bandit in your own training loop: linear regression from three facets, one of them useless."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# by_hand.sh RECIPE RUN NODE...: one process a node over ssh, the first node being the meeting place.
-# With the node `localhost` given twice it is a trial on one machine.
+# by_hand.sh RECIPE RUN NODE...: one process per node over ssh; the first node is the coordinator.
+# Give the node `localhost` twice to try it on one machine.
 set -euo pipefail
 recipe=$1 run=$2
 shift 2
@@ -15,7 +15,7 @@ for number in "${!nodes[@]}"; do
     if [ "${nodes[$number]}" = localhost ]; then
         bash -c "$command" &
     else
-        # shellcheck disable=SC2029  # the command is put together here
+        # shellcheck disable=SC2029  # the command is built here
         ssh "${nodes[$number]}" "cd '$PWD' && $command" &
     fi
     pids+=($!)

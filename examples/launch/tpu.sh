@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tpu.sh NAME ZONE RECIPE RUN: the same command on every host of a TPU pod; RUN is on a file system that all share.
+# tpu.sh NAME ZONE RECIPE RUN: one command on every host of a TPU pod; RUN must be on a shared file system.
 set -euo pipefail
 name=$1 zone=$2 recipe=$3 run=$4
 resume=""

@@ -1,4 +1,4 @@
-"""Runs that nothing disturbed and the means to disturb others; a small corpus; the command's refusals."""
+"""Undisturbed runs and the means to disturb others; a small corpus; error messages of the command."""
 
 import importlib.util
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def lives() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def undisturbed(project) -> Callable[[str], Path]:
-    """Name of a schedule -> a run of it from start to end, trained once."""
+    """Name of a schedule -> a complete run of it, trained once."""
 
     @cache
     def train(schedule: str) -> Path:
@@ -48,7 +48,7 @@ CONFIG = DataConfig(
 
 @pytest.fixture
 def prepare_corpus(tmp_path):
-    """Prepare tmp_path/corpus into tmp_path/out; settings of `data:` may be changed."""
+    """Prepare tmp_path/corpus into tmp_path/out, with changes to the settings of `data:`."""
 
     def go(**changes):
         return prepare(replace(CONFIG, **changes), tmp_path, tmp_path / "out", overwrite=bool(changes))
@@ -58,7 +58,7 @@ def prepare_corpus(tmp_path):
 
 @pytest.fixture
 def refusal(monkeypatch, capsys):
-    """What the command says to a mistake: one sentence on stderr, exit code 2, no traceback."""
+    """The command's answer to a user error: one sentence on stderr, exit code 2, no traceback."""
     from facetmt.cli import main
 
     def run(*arguments: object) -> str:

@@ -1,4 +1,4 @@
-"""Runs that are killed and resumed, and all that must be equal in the end; for the tests here and for soak.py."""
+"""Runs that are killed and resumed, and everything that must be equal in the end; also for soak.py."""
 
 import json
 import os
@@ -18,7 +18,7 @@ import orbax.checkpoint as ocp
 from facetmt.train import checkpoint
 
 STEPS, VALIDATE, SAVE = 120, 60, 7
-# a line a step in the logs, so that whoever kills the run can see where it stands
+# one line per step in the logs, so that the killer can see how far the run is
 RECIPE = f"""\
 extends: recipe.yaml
 train: {{steps: {STEPS}, validate_every: {VALIDATE}, save_every: {SAVE}, log_every: 1, dev_hold: 3}}
@@ -39,7 +39,7 @@ SCHEDULES = {
         *("train.steps=70", "train.validate_every=35"),  # its steps take twice as long
     ],
 }
-PATIENCE = 120  # seconds until something must have happened
+PATIENCE = 120  # seconds until a test gives up waiting
 
 
 def overrides(settings: Sequence[str]) -> list[str]:
@@ -47,13 +47,13 @@ def overrides(settings: Sequence[str]) -> list[str]:
 
 
 def write_recipe(project: Path) -> Path:
-    """The recipe of the runs that are killed, beside that of the project."""
+    """Write the recipe of the runs to be killed, beside that of the project."""
     path = project / "lives.yaml"
     path.write_text(RECIPE, encoding="utf-8")
     return path
 
 
-# the limit is set by the process itself: a fork of one that has threads, as JAX starts them, may hang
+# the process sets the limit itself: forking a process with JAX's threads may hang
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
@@ -66,7 +66,7 @@ main()
 def start(
     project: Path, run: Path, settings: Sequence[str], room: int | None = None
 ) -> subprocess.Popen[str]:
-    """Begin the run in a process of its own, or continue it where there is one; `room`: bytes that a file may have."""
+    """Start or resume the run in its own process; `room`: maximum file size in bytes."""
     resume = ["--resume"] if run.exists() and any(run.iterdir()) else []
     program = ["-m", "facetmt"] if room is None else ["-c", LIMITED, str(room)]
     command = [sys.executable, *program, "train", str(write_recipe(project)), "--run", str(run)]
@@ -79,7 +79,7 @@ def start(
 
 
 def finish(project: Path, run: Path, settings: Sequence[str]) -> str:
-    """Let the run come to its end; what it said."""
+    """Let the run finish; returns its messages."""
     process = start(project, run, settings)
     _, said = process.communicate(timeout=2 * PATIENCE)
     assert process.returncode == 0, said
@@ -94,26 +94,26 @@ def steps_logged(run: Path) -> int:
 
 
 def partial_saves(run: Path) -> set[tuple[str, int]]:
-    """The saves under way, and those that a kill has left."""
+    """Saves in progress, and those left by a kill."""
     return {(path.name, path.stat().st_ino) for path in run.glob("checkpoints/.partial-*")}
 
 
 def handles_signals(process: subprocess.Popen[str]) -> bool:
-    """Whether the process has its own handler of SIGTERM by now, which it has while it trains."""
+    """Whether the process has installed its SIGTERM handler, which it has while it trains."""
     status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
     return bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1)
 
 
 def await_moment(process: subprocess.Popen[str], reached) -> bool:
-    """Look every few milliseconds until the moment is reached; False if the process ended before."""
+    """Poll every few milliseconds until the moment is reached; False if the process ended first."""
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None:
-        assert time.monotonic() < deadline, "the run has come to nothing"
+        assert time.monotonic() < deadline, "the run made no progress"
         try:
             if reached():
                 return True
-        except OSError:  # a file that came or went while it was looked at
+        except OSError:  # a file appeared or disappeared while being read
             pass
         time.sleep(0.002)
     return False
@@ -122,14 +122,14 @@ def await_moment(process: subprocess.Popen[str], reached) -> bool:
 class Kill(NamedTuple):
     """How a life of the process ended."""
 
-    killed: bool  # False: it came to its end before
+    killed: bool  # False: it finished first
     saving: bool  # a checkpoint was being written
-    resumed: bool  # it had begun from a checkpoint, not anew
+    resumed: bool  # it had started from a checkpoint
     said: str
 
 
 def kill_once(process: subprocess.Popen[str], run: Path, moments: random.Random, kind: str) -> Kill:
-    """SIGKILL `some steps` on, in a `save`, or at `any time`; the seed decides when exactly."""
+    """SIGKILL after some `steps`, during a `save`, or at `any time`; the seed decides exactly when."""
     former = partial_saves(run) if run.exists() else set()
     if kind == "steps":
         target = steps_logged(run) + moments.randrange(1, 2 * SAVE)
@@ -158,7 +158,7 @@ def array_bytes(run: Path) -> dict[str, bytes]:
 
 
 def host_state(run: Path) -> dict[str, object]:
-    """Bandit, cursors and scores of the last checkpoint, without what the clock decides."""
+    """Bandit, cursors and scores of the last checkpoint, without timings."""
     newest, _ = checkpoint.newest_whole(run / "checkpoints")
     assert newest is not None
     host = newest.host()
@@ -169,7 +169,7 @@ def host_state(run: Path) -> dict[str, object]:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """What is not equal to the bit between two finished runs; nothing, if all is well."""
+    """What is not bit-identical between two finished runs; empty if all is well."""
     found = [
         name
         for name in ("pulls.csv", "probs.csv")

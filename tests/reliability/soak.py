@@ -1,4 +1,4 @@
-"""Many kills: `make soak`. Runs are killed at seeded random moments, resumed, and compared with undisturbed ones."""
+"""`make soak`: kill runs at seeded random moments, resume them, compare them with undisturbed ones."""
 
 import argparse
 import importlib.util
@@ -19,7 +19,7 @@ COLUMNS = ("kills", "during a save", "from saved", "resumes", "comparisons", "di
 
 
 def write_project(folder: Path) -> None:
-    """The project of the tests."""
+    """Write the project of the tests."""
     spec = importlib.util.spec_from_file_location("shared", Path(__file__).parents[1] / "conftest.py")
     shared = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(shared)
@@ -30,7 +30,7 @@ def write_project(folder: Path) -> None:
 
 
 def soak_run(project: Path, schedule: str, seed: int, kills: int, deadline: float) -> Counter[str]:
-    """One run of a schedule: kill it again and again, let it finish, compare it with its twin; the figures."""
+    """Kill one run of a schedule repeatedly, let it finish, compare it with its twin; returns the figures."""
     settings = [*lives.SCHEDULES[schedule], f"seed={seed}"]
     moments = random.Random(f"{schedule} {seed}")
     run, twin = project / f"killed-{schedule}-{seed}", project / f"undisturbed-{schedule}-{seed}"
@@ -65,8 +65,8 @@ def show(schedule: str, figures: Counter[str], seconds: float) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=100, help="how many in all")
-    parser.add_argument("--minutes", type=float, default=40, help="no further kill after that")
+    parser.add_argument("--kills", type=int, default=100, help="total number of kills")
+    parser.add_argument("--minutes", type=float, default=40, help="no more kills after this time")
     asked = parser.parse_args()
     begin = time.monotonic()
     deadline = begin + 60 * asked.minutes
@@ -94,7 +94,7 @@ def main() -> int:
             whole += figures
     show("all", whole, time.monotonic() - begin)
     if whole["kills"] < asked.kills:
-        print(f"only {whole['kills']} of {asked.kills} kills in {asked.minutes:g} minutes: raise --minutes")
+        print(f"only {whole['kills']} of {asked.kills} kills in {asked.minutes:g} minutes; raise --minutes")
     return int(whole["differences"] > 0 or whole["kills"] < asked.kills)
 
 

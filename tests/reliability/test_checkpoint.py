@@ -1,4 +1,4 @@
-"""Checkpoints that are partial, damaged, moved or meant to harm; archives that mean harm."""
+"""Partial, damaged, moved and malicious checkpoints; malicious archives."""
 
 import errno
 import io
@@ -36,7 +36,7 @@ def test_row_02_a_partial_save_is_ignored_and_the_one_before_is_used(tmp_path):
     (tmp_path / ".partial-000000030" / "manifest.json").unlink()
     newest, complaints = checkpoint.newest_whole(tmp_path)
     assert newest is not None and newest.step == 20 and complaints == []
-    saved(tmp_path, 30)  # the next save of that step is not in its way
+    saved(tmp_path, 30)  # the partial save does not block the next one
     newest, complaints = checkpoint.newest_whole(tmp_path)
     assert newest is not None and newest.step == 30 and complaints == []
 
@@ -56,7 +56,7 @@ def test_row_03_a_save_that_fails_is_an_error_and_leaves_the_earlier_one(tmp_pat
     assert newest is not None and newest.step == 1 and complaints == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="room is claimed on Linux alone")
+@pytest.mark.skipif(sys.platform != "linux", reason="space is claimed on Linux only")
 @pytest.mark.parametrize(
     ("number", "refused"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EOPNOTSUPP, False)]
 )
@@ -73,7 +73,7 @@ def test_row_03_room_is_claimed_where_the_file_system_can_be_asked(tmp_path, mon
         assert saved(tmp_path, 1) == checkpoint.finished(tmp_path)
 
 
-def test_row_03_what_fails_in_the_threads_of_the_writer_is_told_once(tmp_path, monkeypatch, caplog):
+def test_row_03_a_failure_in_the_writers_threads_is_reported_once(tmp_path, monkeypatch, caplog):
     def fails(*_):
         logging.getLogger("absl").error("a traceback of a hundred lines")
         raise ValueError("OUT_OF_RANGE: no space left")
@@ -101,7 +101,7 @@ def test_row_03_logs_without_room_are_one_sentence(tmp_path):
         log.flush()
     with pytest.raises(UserError, match=sentence):
         log.close()
-    log.close()  # and nothing is left open
+    log.close()  # nothing is left open
 
 
 def damaged(content: bytes, damage: str) -> bytes:
@@ -127,7 +127,7 @@ def test_row_04_any_damage_to_any_file_is_found_and_the_older_one_used(tmp_path,
             victim.write_bytes(damaged(victim.read_bytes(), damage))
         newest, complaints = checkpoint.newest_whole(directory)
         assert newest is not None and newest.step == 1, name
-        # a flipped bit in a name or hash of the manifest looks like damage to the file that it belongs to
+        # a flipped bit in the manifest looks like damage to the file it describes
         named = str(victim if victim.name != "manifest.json" else victim.parent)
         assert len(complaints) == 1 and named in complaints[0]
 

@@ -1,4 +1,4 @@
-"""Killed at random moments and resumed, a run ends as one that never was: to the bit."""
+"""A run killed at random moments and resumed is bit-identical to an undisturbed one."""
 
 import random
 
@@ -6,7 +6,7 @@ KINDS = ("steps", "steps", "save", "any time", "save")
 
 
 def live_and_die(lives, project, run, schedule, kills):
-    """Kill the run that many times, then let it finish; how its lives ended."""
+    """Kill the run `kills` times, then let it finish; returns how each process ended."""
     moments = random.Random(f"{schedule} 1")
     hit = []
     while sum(end.killed for end in hit) < kills:
@@ -17,7 +17,7 @@ def live_and_die(lives, project, run, schedule, kills):
     return hit
 
 
-def test_row_01_killed_ten_times_the_run_ends_as_if_it_never_was(project, lives, undisturbed):
+def test_row_01_a_run_killed_ten_times_ends_as_if_never_killed(project, lives, undisturbed):
     run = project / "killed-lagged"
     ends = live_and_die(lives, project, run, "lagged", kills=10)
     assert lives.differences(undisturbed("lagged"), run) == []
@@ -25,7 +25,7 @@ def test_row_01_killed_ten_times_the_run_ends_as_if_it_never_was(project, lives,
     assert sum(end.resumed for end in ends) >= 5
 
 
-def test_row_01_so_does_a_run_of_another_schedule(project, lives, undisturbed):
+def test_row_01_so_does_a_run_with_another_schedule(project, lives, undisturbed):
     run = project / "killed-exp3s"
     ends = live_and_die(lives, project, run, "exp3s", kills=3)
     assert any(end.resumed for end in ends)
@@ -48,7 +48,7 @@ def test_row_32_so_does_a_policy_that_holds_averages_of_what_it_measured(project
     assert shares[45].split(",")[1:] != shares[-1].split(",")[1:]  # it had learned something
 
 
-def test_row_01_killed_as_soon_as_it_has_logs_a_run_can_be_resumed(project, lives):
+def test_row_01_a_run_killed_as_soon_as_it_has_logs_can_be_resumed(project, lives):
     run = project / "newborn"
     process = lives.start(project, run, lives.SCHEDULES["lagged"])
     assert lives.await_moment(process, (run / "pulls.csv").exists)
@@ -61,7 +61,7 @@ def test_row_01_killed_as_soon_as_it_has_logs_a_run_can_be_resumed(project, live
     assert begun, said
 
 
-def test_row_16_two_runs_with_the_same_seed_are_equal_to_the_bit(project, lives, undisturbed):
+def test_row_16_two_runs_with_the_same_seed_are_bit_identical(project, lives, undisturbed):
     run = project / "twin"
     lives.finish(project, run, lives.SCHEDULES["lagged"])
     assert lives.differences(undisturbed("lagged"), run) == []

@@ -1,4 +1,4 @@
-"""Row 15: a lack of memory is known before the first step."""
+"""Row 15: running out of memory is detected before the first step."""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ def test_row_15_a_step_that_cannot_fit_is_refused_before_it_runs(project, monkey
     assert (run / "pulls.csv").read_text(encoding="utf-8").count("\n") == 1  # the header
 
 
-def test_row_15_what_is_needed_grows_with_the_shape():
+def test_row_15_the_memory_needed_grows_with_the_shape():
     def square_twice(x):
         return (x @ x) @ x
 
@@ -29,7 +29,7 @@ def test_row_15_what_is_needed_grows_with_the_shape():
     assert sizes[0] >= 64 * 64 * 4 and sizes[1] >= 15 * sizes[0]
 
 
-def test_row_15_the_device_is_asked_what_it_has(monkeypatch):
+def test_row_15_free_memory_comes_from_the_device(monkeypatch):
     class Device:
         def memory_stats(self):
             return {"bytes_limit": 1000, "bytes_in_use": 300}
@@ -38,12 +38,12 @@ def test_row_15_the_device_is_asked_what_it_has(monkeypatch):
     assert measure.available() == 700
 
 
-def test_row_15_a_host_says_what_is_free():
+def test_row_15_or_from_the_host():
     free = measure.host_memory()
     assert free is None or 0 < free < 1 << 50
 
 
-def test_row_15_what_the_device_refuses_is_one_sentence():
+def test_row_15_an_allocation_that_fails_is_one_sentence():
     class Refusing:
         def lower(self, *inputs):
             raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")

@@ -1,4 +1,4 @@
-"""Preparing without room or to a sudden end, and stores that were damaged since."""
+"""Preparing without disk space or killed in the middle, and stores damaged afterwards."""
 
 import errno
 import os
@@ -28,7 +28,7 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def child(tmp_path: Path, *before: str) -> subprocess.CompletedProcess[str]:
-    """Prepare the corpus in a process of its own, after some lines of code."""
+    """Prepare the corpus in its own process, after running some lines of code."""
     script = f"""
 import os, resource, sys
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_row_30_killed_while_preparing_nothing_half_made_is_opened_and_it_contin
 
 
 @pytest.mark.parametrize("damage", ["truncate", "empty", "delete"])
-def test_row_04_a_store_that_lost_something_is_named_and_mended_by_preparing(
+def test_row_04_a_truncated_or_missing_store_is_named_and_fixed_by_preparing(
     corpus, prepare_corpus, tmp_path, damage
 ):
     first = prepare_corpus().fingerprint
@@ -214,6 +214,6 @@ def test_row_04_data_verify_names_every_damaged_store(corpus, prepare_corpus, re
     assert all(
         f"{victim}: does not match its own hash; delete it and prepare again" in said for victim in victims
     )
-    for victim in victims:  # the advice is sound
+    for victim in victims:  # following the advice works
         shutil.rmtree(victim)
     assert prepare_corpus().verify() == size

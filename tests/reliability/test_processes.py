@@ -1,4 +1,4 @@
-"""Rows 7 and 8: several processes and devices train the same model, and none waits for one that is gone."""
+"""Rows 7 and 8: several processes and devices train the same model; none waits for one that has died."""
 
 import os
 import signal
@@ -28,9 +28,8 @@ extends: recipe.yaml
 train: {{steps: {STEPS}, validate_every: 6, save_every: 4, log_every: 1, dev_hold: 3, agree_every: 2}}
 decode: {{max_length: 8, max_source: 16, batch: 16}}
 """
-QUICK = "--xla_backend_optimization_level=0"  # compiling is most of what these tests do
-# Devices add up in another order than one does. The distance between two sets of parameters, relative to their
-# length, stays below this.
+QUICK = "--xla_backend_optimization_level=0"  # these tests spend most of their time compiling
+# several devices add in a different order: bound on the relative distance between two sets of parameters
 TOLERANCE = 1e-5
 
 
@@ -59,7 +58,7 @@ class Group:
         ]
 
     def wait(self) -> tuple[list[int], list[str]]:
-        """Exit codes, and what each process said."""
+        """Exit codes and messages of each process."""
         said = [process.communicate(timeout=240)[1] for process in self.processes]
         return [process.returncode for process in self.processes], said
 
@@ -99,7 +98,7 @@ def parameters(run: Path) -> np.ndarray:
 
 
 def assert_same_training(one: Path, other: Path) -> None:
-    """The same pulls, the same losses but for rounding, nearly the same parameters."""
+    """The same pulls; the same losses and parameters up to rounding."""
     first, second = Run(one).pulls, Run(other).pulls
     assert first.step.tolist() == second.step.tolist() == list(range(1, STEPS + 1))
     assert first.facet.tolist() == second.facet.tolist()
@@ -110,7 +109,7 @@ def assert_same_training(one: Path, other: Path) -> None:
 
 
 def sentence(said: str, part: str) -> str:
-    """The line that has this part; JAX may say something before and after."""
+    """The line that contains this part; JAX may print others."""
     (line,) = [line for line in said.splitlines() if part in line]
     return line
 
@@ -152,7 +151,7 @@ def test_rows_07_and_08_two_processes_stopped_replaced_by_one_and_killed_train_a
     finish(project, run, 2, 1)
     assert_same_training(alone, run)
 
-    codes, said = Group(project, run, 2, 1, "batch.rows=16").wait()  # a mistake is said by both
+    codes, said = Group(project, run, 2, 1, "batch.rows=16").wait()  # both report a user error
     assert codes == [2, 2]
     assert all("batch.rows: 8 -> 16" in sentence(text, "facetmt: ") for text in said)
 
@@ -168,7 +167,7 @@ def survivor_ends_in_time(group: Group, victim: int) -> None:
     since = time.monotonic()
     codes, said = group.wait()
     assert time.monotonic() - since < HEARTBEAT_SECONDS + 15
-    # when process 0 is gone, JAX's runtime may be quicker to end the other one than facetmt is
+    # when process 0 dies, JAX's runtime may end the other one before facetmt does
     assert codes[1 - victim] in (LOST, -signal.SIGABRT)
     text = said[1 - victim]
     assert "lost another one" in text or "another task died" in text
@@ -189,7 +188,7 @@ def test_row_07_processes_that_drifted_apart_stop(monkeypatch):
         agreement.at(4)
 
 
-def test_row_03_without_room_all_processes_know_it_from_the_first(monkeypatch):
+def test_row_03_when_the_first_process_has_no_space_all_of_them_stop(monkeypatch):
     def full():
         raise OSError(28, "No space left on device")
 
@@ -210,7 +209,7 @@ def test_row_07_a_signal_elsewhere_is_noticed_here(monkeypatch):
         Agreement(Interrupt(), every=1).at(1)
 
 
-def test_what_was_trained_decides_the_digest():
+def test_the_digest_depends_on_pulls_and_rewards():
     seen = []
     for values in ((1, 0, 0.5), (1, 0, 0.5), (1, 1, 0.5), (1, 0, np.nextafter(0.5, 1))):
         agreement = Agreement(Interrupt(), every=1)
@@ -227,6 +226,6 @@ def test_what_was_trained_decides_the_digest():
         (("node0", 2, 1), "write it as HOST:PORT"),
     ],
 )
-def test_options_that_cannot_be_meant_are_refused(options, complaint):
+def test_contradictory_options_are_refused(options, complaint):
     with pytest.raises(UserError, match=complaint):
         Cluster(*options)

@@ -1,4 +1,4 @@
-"""Impossible recipes and facets are refused when they are read, with place, reason and way out."""
+"""Invalid recipes and facets are refused on loading, with the place, the reason and the fix."""
 
 import pytest
 import yaml
@@ -101,7 +101,7 @@ SECTIONS = ["data", "model", "train", "schedule", "batch", "seed", "prepared", "
 
 
 @given(st.dictionaries(st.sampled_from(SECTIONS), trees))
-def test_row_26_any_yaml_is_a_recipe_or_a_users_mistake(tmp_path_factory, tree):
+def test_row_26_any_yaml_is_a_recipe_or_a_user_error(tmp_path_factory, tree):
     complaint(tmp_path_factory.mktemp("fuzz") / "recipe.yaml", yaml.safe_dump(tree, allow_unicode=True))
 
 
@@ -116,7 +116,7 @@ def test_row_26_a_good_corpus_does_not_hide_a_bad_section(tmp_path_factory, tree
 
 
 @given(st.text(st.sampled_from("a:-[]{}!&*?|>'\"#%@`, \n\t0~<="), max_size=60))
-def test_row_26_any_text_is_a_recipe_or_a_users_mistake(tmp_path_factory, text):
+def test_row_26_any_text_is_a_recipe_or_a_user_error(tmp_path_factory, text):
     assert complaint(tmp_path_factory.mktemp("fuzz") / "recipe.yaml", text)
 
 

@@ -1,4 +1,4 @@
-"""A run and its folder: interrupted, without room, damaged, moved, changed, and what --resume makes of it."""
+"""Runs that are interrupted, out of space, damaged, moved or changed, and what --resume does with them."""
 
 import json
 import os
@@ -38,20 +38,20 @@ def resume(facetmt, lives, project):
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """What a user's mistake is answered with: one sentence and exit code 2."""
+    """The answer to a user error: one sentence and exit code 2."""
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done.stderr.strip().splitlines()[-1]
 
 
 def moment_of(lives, run, process, name):
-    """What to wait for, so that a signal finds the run in its `name`."""
+    """What to wait for, so that a signal reaches the run in the phase `name`."""
     former, base = lives.partial_saves(run), lives.steps_logged(run)
     return {
         "compiling": lambda: lives.handles_signals(process),
         "step": lambda: lives.steps_logged(run) > base + 2,
         "saving": lambda: bool(lives.partial_saves(run) - former),
-        # with late feedback the pull of a step is logged after it, its probabilities at once
+        # with late feedback, the pull of a step is logged one step later, its probabilities at once
         "validation": lambda: (run / "probs.csv").read_bytes().count(b"\n") > lives.VALIDATE,
     }[name]
 
@@ -64,7 +64,7 @@ def test_row_06_a_signal_at_any_moment_saves_and_exits_75_and_the_run_goes_on(pr
         process = lives.start(project, run, lives.SCHEDULES[SCHEDULE])
         assert lives.await_moment(process, moment_of(lives, run, process, name)), name
         if name == "compiling":
-            time.sleep(0.4)  # now it has begun
+            time.sleep(0.4)  # compiling has started by now
         for number in both:  # the second changes nothing, whichever it is
             process.send_signal(number)
         _, said = process.communicate(timeout=lives.PATIENCE)
@@ -72,7 +72,7 @@ def test_row_06_a_signal_at_any_moment_saves_and_exits_75_and_the_run_goes_on(pr
         assert "everything is saved: continue with --resume" in said and "Traceback" not in said
         newest, complaints = checkpoint.newest_whole(run / "checkpoints")
         assert newest is not None and not complaints and not list(run.glob("checkpoints/.partial-*"))
-        awaited = newest.host()["tally"]["pending"]  # the last step, whose reward is still to come
+        awaited = newest.host()["tally"]["pending"]  # the last step, whose reward is not known yet
         assert newest.step == lives.steps_logged(run) + len(awaited)
         both.reverse()
     assert newest.step == lives.VALIDATE and newest.host()["tally"]["validated"] == 0
@@ -83,7 +83,7 @@ def test_row_06_a_signal_at_any_moment_saves_and_exits_75_and_the_run_goes_on(pr
 @needs_proc
 @pytest.mark.parametrize("stop", ["last step", "patience"])
 def test_row_31_a_signal_in_the_last_validation_does_not_lose_its_result(project, lives, stop, facetmt):
-    """The checkpoint of the step is saved before the validation is repeated; what that changes is saved after it."""
+    """The signal saves the step's checkpoint; --resume repeats the validation and saves its result."""
     steps = 8
     settings = [f"train.steps={steps}", f"train.validate_every={steps}", "train.save_every=100"]
     if stop == "patience":
@@ -96,8 +96,8 @@ def test_row_31_a_signal_in_the_last_validation_does_not_lose_its_result(project
         settings += ["optimiser.learning_rate=1.0e-9"]  # no validation is better than the first
     run = project / f"last-validation-{stop.replace(' ', '-')}"
     process = lives.start(project, run, settings)
-    logged = lambda: (run / "probs.csv").is_file() and (run / "probs.csv").read_bytes().count(b"\n") > steps  # noqa: E731
-    assert lives.await_moment(process, logged)
+    probs = run / "probs.csv"
+    assert lives.await_moment(process, lambda: probs.is_file() and probs.read_bytes().count(b"\n") > steps)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=lives.PATIENCE)
     assert process.returncode == EXIT_CODE, said
@@ -113,16 +113,16 @@ def test_row_31_a_signal_in_the_last_validation_does_not_lose_its_result(project
     (score, step), *_ = saved["best"]
     assert score == scores[step] == max(scores.values())
     again = facetmt("train", lives.write_recipe(project), "--run", run, "--resume", *words)
-    assert again.returncode == 0 and "dev loss" not in again.stderr  # nothing is left to validate
+    assert again.returncode == 0 and "dev loss" not in again.stderr  # nothing left to validate
     assert f"at step {step:,}" in again.stdout and f"at step {step:,}" in done.stdout
 
 
-def test_the_last_reward_is_settled_and_logged_though_it_comes_late(undisturbed, lives):
+def test_the_last_reward_is_settled_and_logged_despite_late_feedback(undisturbed, lives):
     run = undisturbed("lagged")
     rows = (run / "pulls.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert len(rows) == lives.STEPS and all(rows[-1].split(","))
     newest, _ = checkpoint.newest_whole(run / "checkpoints")
-    assert len(newest.host()["tally"]["pending"]) == 1  # for a run that is given more steps
+    assert len(newest.host()["tally"]["pending"]) == 1  # in case the run is given more steps
 
 
 def test_a_run_that_failed_before_its_first_step_can_be_started_again(project, refusal, facetmt, lives):
@@ -181,7 +181,7 @@ def largest_file(folder: Path) -> Path:
 
 
 def without_the_last(run: Path) -> checkpoint.Checkpoint:
-    """Take the last checkpoint away; returns the one before."""
+    """Remove the last checkpoint; returns the one before."""
     before, last = checkpoint.finished(run / "checkpoints")[-2:]
     shutil.rmtree(last.path)
     return before
@@ -219,7 +219,7 @@ def test_row_04_row_05_a_damaged_checkpoint_is_named_and_the_older_one_used(
     damage = f"{moved / victim.relative_to(run)} is damaged: its content does not match manifest.json"
     assert f"{damage}; using an older checkpoint" in done.stderr
     assert lives.differences(undisturbed(SCHEDULE), moved) == []
-    assert (moved / "checkpoints" / "my-copy" / "manifest.json").is_file()  # what is the user's own stays
+    assert (moved / "checkpoints" / "my-copy" / "manifest.json").is_file()  # the user's own files stay
 
 
 def test_row_04_translating_says_that_it_uses_an_older_checkpoint(run, facetmt):
@@ -292,7 +292,7 @@ ODD_LINES = [
 ]
 
 
-def test_row_20_one_line_out_for_each_line_in_whatever_the_lines_are(undisturbed):
+def test_row_20_one_line_out_per_line_in_whatever_the_lines_are(undisturbed):
     command = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""Any sequence of steps, saves, kills and damage ends where an undisturbed twin is (arrays are only feigned)."""
+"""Any sequence of steps, saves, kills and damage matches an undisturbed twin (with fake arrays)."""
 
 import json
 import os
@@ -39,8 +39,8 @@ LAG, KEEP, STEPS = 1, 2, 120
 LOGS = ("pulls.csv", "probs.csv", "validation.jsonl")
 
 
-class FeignedArrays:
-    """Stands for orbax: the one array of these tests in a plain file."""
+class FakeArrays:
+    """Replaces orbax: keeps the one array of these tests in a plain file."""
 
     def __enter__(self):
         return self
@@ -57,8 +57,8 @@ class FeignedArrays:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def feigned():
-    with patch.object(checkpoint.ocp, "StandardCheckpointer", FeignedArrays), patch.object(os, "fsync", id):
+def fake_arrays():
+    with patch.object(checkpoint.ocp, "StandardCheckpointer", FakeArrays), patch.object(os, "fsync", id):
         yield
 
 
@@ -75,7 +75,7 @@ def stores(tmp_path_factory):
 
 
 def new_life(directory: Path, stores, fresh: bool) -> SimpleNamespace:
-    """All that a run holds besides the model, at step 0."""
+    """Everything that a run holds besides the model, at step 0."""
     shape = BatchConfig(2, 16)
     return SimpleNamespace(
         prepared=SimpleNamespace(fingerprint={"vocabulary": "v"}),
@@ -89,7 +89,7 @@ def new_life(directory: Path, stores, fresh: bool) -> SimpleNamespace:
 
 
 def advance(life: SimpleNamespace) -> None:
-    """One step, in the order of the training loop; the arrays feel every token that was drawn."""
+    """One step, in the order of the training loop; the arrays depend on every token drawn."""
     tally, scheduler = life.tally, life.scheduler
     pull = scheduler.pull()
     batch = life.sampler.next(pull.arm)
@@ -125,7 +125,7 @@ def save(life: SimpleNamespace, directory: Path) -> None:
 
 
 def resumed(directory: Path, stores) -> SimpleNamespace:
-    """As --resume does."""
+    """Continue as --resume does."""
     whole, _ = checkpoint.newest_whole(directory / "checkpoints")
     life = new_life(directory, stores, fresh=whole is None)
     if whole is not None:
@@ -134,7 +134,7 @@ def resumed(directory: Path, stores) -> SimpleNamespace:
 
 
 def picture(life: SimpleNamespace, directory: Path) -> tuple[bytes, str, list[bytes]]:
-    """Everything that two equal runs share; when they last saved is their own affair."""
+    """Everything that two equal runs share; the time of the last save may differ."""
     life.log.flush()
     host = Session.host(life)
     del host["log"], host["tally"]["saved"]
@@ -143,7 +143,7 @@ def picture(life: SimpleNamespace, directory: Path) -> tuple[bytes, str, list[by
 
 @pytest.fixture(scope="module")
 def twin(stores, tmp_path_factory):
-    """What an undisturbed run looks like after each of its steps."""
+    """Pictures of an undisturbed run after each step."""
     directory = tmp_path_factory.mktemp("twin")
     life = new_life(directory, stores, fresh=True)
     pictures = [picture(life, directory)]
@@ -192,7 +192,7 @@ def machine(stores, twin):
 
         @rule(torn=st.floats(0, 1))
         def kill(self, torn):
-            """What was logged since the last save may be on the disk, in part, or not at all."""
+            """What was logged since the last save may be on disk fully, in part or not at all."""
             good = self.whole()
             self.life.log.close()
             kept = good[-1].host()["log"] if good else dict.fromkeys(LOGS, 0)
@@ -204,7 +204,7 @@ def machine(stores, twin):
 
         @rule(files=st.integers(0, 3))
         def kill_in_save(self, files):
-            """The save under way has written only some of its files."""
+            """The save in progress has written only some of its files."""
             partial = self.checkpoints / f".partial-{self.life.tally.step:09d}"
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir(parents=True)
@@ -249,7 +249,7 @@ def life(tmp_path, stores):
 
 
 def parts(host) -> list[tuple[str, ...]]:
-    """The keys of all that must not be lost."""
+    """The keys of everything that must not be lost."""
     scheduler = [("scheduler", name) for name in ("policy", "scaler", "rng", "counts", "dropped")]
     inner = [
         ("scheduler", "policy", "weights"),
@@ -262,26 +262,26 @@ def parts(host) -> list[tuple[str, ...]]:
     return [(name,) for name in host] + scheduler + inner + cursors + tally + log
 
 
-def test_row_11_what_is_not_in_the_checkpoint_is_an_error_and_never_begun_anew(life, stores, tmp_path):
+def test_row_11_anything_missing_from_the_checkpoint_is_an_error(life, stores, tmp_path):
     (whole,) = checkpoint.finished(tmp_path / "checkpoints")
     host = whole.host()
     assert len(host["scheduler"]["scaler"]["recent"]) > 20 and host["tally"]["best"]
     for key in parts(host):
-        lacking = json.loads(json.dumps(host))
+        incomplete = json.loads(json.dumps(host))
         *above, last = key
-        branch = lacking
+        branch = incomplete
         for name in above:
             branch = branch[name]
         del branch[last]
-        poor = checkpoint.save(tmp_path / "poor", 31, life.state, lacking)
+        broken = checkpoint.save(tmp_path / "broken", 31, life.state, incomplete)
         other = new_life(tmp_path / "other", stores, fresh=True)
         with pytest.raises((UserError, KeyError, TypeError)):
-            restore(other, poor)
+            restore(other, broken)
         other.log.close()
 
 
-def test_row_11_parameters_and_the_rest_are_saved_as_one(life, tmp_path, twin):
-    """A checkpoint is one folder that appears by one rename, with arrays and host state of the same step."""
+def test_row_11_parameters_and_the_rest_are_saved_together(life, tmp_path, twin):
+    """A checkpoint is one folder that appears with one rename; arrays and host state are of the same step."""
     (whole,) = checkpoint.finished(tmp_path / "checkpoints")
     assert whole.arrays(life.state)["w"].tobytes() == twin[31][0]
     saved = whole.host()

@@ -1,4 +1,4 @@
-"""Text that is not as it should be: every line stays beside its own, or the place of the fault is named."""
+"""Malformed text: lines stay paired with their translations, or the error names the place."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ from facetmt.data.lines import MAX_LINE, count_lines, read_lines
 from facetmt.data.vocab import Vocabulary, train_model
 from facetmt.errors import UserError
 
-LINE_ENDS = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r"]  # of other programs
+LINE_ENDS = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r"]  # in other programs
 
 
 def parallel(folder, source: bytes, target: bytes, **more) -> Facet:
@@ -54,7 +54,7 @@ words = st.text(st.characters(exclude_characters="\n\r\0\ufeff", codec="utf-8"),
 
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=12))
 @settings(max_examples=60)
-def test_row_17_row_18_a_line_is_never_paired_with_anothers_translation(tmp_path_factory, rows):
+def test_row_17_row_18_a_line_is_never_paired_with_the_wrong_translation(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("rows")
     facet = parallel(folder, joined(left for left, _ in rows), joined(right for _, right in rows))
     full = [(*row, number) for number, row in enumerate(rows, 1) if plain(row[0]) and plain(row[1])]
@@ -149,7 +149,7 @@ def test_row_22_a_tab_in_a_tsv_is_an_error_with_its_line(tmp_path, write_lines):
 
 
 def test_row_23_a_line_of_a_megabyte_is_dropped_before_it_is_decoded(tmp_path):
-    endless = b"\xff" * 1_000_000  # would be no UTF-8 either
+    endless = b"\xff" * 1_000_000  # not UTF-8 either
     facet = parallel(tmp_path, b"a\n" + endless + b"\nc\n", b"A\nB\nC\n")
     assert pairs(facet) == [("a", "A", 1), ("c", "C", 3)] and dropped(facet) == {"too long (bytes)": 1}
     (tmp_path / "f").write_bytes(b"y" * MAX_LINE + b"\r\n" + b"z" * (MAX_LINE + 1))
@@ -164,10 +164,10 @@ def test_row_23_a_long_text_is_translated_in_bounded_portions_that_lose_nothing(
 
 @pytest.mark.parametrize("text", ["x", "Ab. ", "<a ", "1,"])
 def test_row_23_a_text_eight_times_as_long_has_eight_times_the_portions(text):
-    # none is longer than the limit, so that the time of cleaning them grows as their number does
+    # none is longer than the limit, so the time of cleaning grows with their number
     counts = [len(portions(text * (size * MOSES_LIMIT // len(text)))) for size in (4, 32)]
     assert counts[1] <= 8 * counts[0] + 1
-    Cleaner(True).forward(portions(text * MOSES_LIMIT)[0], "de")  # and one can be cleaned
+    Cleaner(True).forward(portions(text * MOSES_LIMIT)[0], "de")  # one of them can be cleaned
 
 
 TEXT = ["the small dog sees the old house", "a river between trees", "without a window"] * 5

@@ -1,4 +1,4 @@
-"""Losses, gradients, rewards and batches that are no numbers or nothing at all."""
+"""Losses, gradients and rewards that are not finite, and empty batches."""
 
 import json
 import math
@@ -24,7 +24,7 @@ ROWS, LENGTH = 3, 6
 
 @pytest.fixture(scope="module")
 def take():
-    """One step with a dev reward: new state and metrics; compiled once."""
+    """One step with a dev reward, compiled once; returns the new state and metrics."""
     step = make_step(MODEL.graph, CONFIG, reward=REWARDS["dev-pgnorm"], num_facets=2, seed=5)
 
     def run(params, batch, dev):
@@ -35,7 +35,7 @@ def take():
 
 
 def batch_of(*targets) -> Batch:
-    """A pair a row: some source, and the given target (None: the row is padding alone)."""
+    """One pair per row: a fixed source and the given target (None: only padding)."""
     arrays = {name: np.zeros((ROWS, LENGTH), np.int32) for name in Batch._fields}
     for row, target in enumerate(targets):
         if target is not None:
@@ -58,7 +58,7 @@ def broken(value: float):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e30])
-def test_row_12_a_loss_or_gradient_that_is_no_number_skips_the_update_and_is_counted(take, value):
+def test_row_12_a_loss_or_gradient_that_is_not_finite_skips_the_update_and_is_counted(take, value):
     params = broken(value)
     state, row = take(params, FULL, FULL)
     assert not row.finite and row.skipped_in_row == 1
@@ -67,7 +67,7 @@ def test_row_12_a_loss_or_gradient_that_is_no_number_skips_the_update_and_is_cou
     assert not any(np.asarray(leaf).any() for leaf in jax.tree.leaves((state.mean, state.variance)))
 
 
-def test_row_12_after_some_in_a_row_the_run_stops_and_names_step_and_facet(facetmt, project):
+def test_row_12_after_several_in_a_row_the_run_stops_and_names_step_and_facet(facetmt, project):
     run = project / "diverging"
     wild = [
         "optimiser.learning_rate=1.0e+30",

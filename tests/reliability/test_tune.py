@@ -1,4 +1,4 @@
-"""A search that is stopped in the middle of a setting: by a signal, and by a kill that nothing can catch."""
+"""A search stopped in the middle of a setting, by a signal or by SIGKILL."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""What version 0.1.0 left behind still loads: recipe, prepared text, checkpoint, logs, scores."""
+"""Files written by version 0.1.0 still load: recipe, prepared text, checkpoint, logs, scores."""
 
 import csv
 import zipfile
@@ -19,7 +19,7 @@ ARCHIVE = Path(__file__).parent / "data" / "run-0.1.0.zip"
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory) -> Path:
-    """Recipe, corpus, prepared text and a run of six steps, of ten in all."""
+    """Recipe, corpus, prepared text and a run stopped after six of ten steps."""
     folder = tmp_path_factory.mktemp("old")
     with zipfile.ZipFile(ARCHIVE) as archive:
         archive.extractall(folder)
@@ -40,8 +40,8 @@ def test_its_logs_are_read(old):
     assert replay(old / "run", exploration=0.5, replicates=1).steps == 6
 
 
-def test_it_is_continued_as_it_would_have_been(old, facetmt):
-    """The pulls of a fixed seed are the same; losses may differ by what another machine rounds."""
+def test_it_continues_as_it_would_have_then(old, facetmt):
+    """The pulls of a fixed seed are the same; losses may differ by the rounding of another machine."""
     done = facetmt("train", old / "recipe.yaml", "--run", old / "run", "--resume", "--set", "train.steps=10")
     assert done.returncode == 0, done.stderr
     found, expected = rows(old / "run" / "pulls.csv"), rows(old / "pulls-to-10.csv")
@@ -54,7 +54,7 @@ def test_it_is_continued_as_it_would_have_been(old, facetmt):
     assert evaluated.returncode == 0, evaluated.stderr
 
 
-def test_its_recipe_means_what_it_meant(old):
+def test_its_recipe_still_means_the_same(old):
     before, now = load_recipe(old / "run" / "recipe.yaml"), load_recipe(old / "recipe.yaml")
     assert (now.data.facets, now.schedule, now.optimiser, now.model) == (
         before.data.facets, before.schedule, before.optimiser, before.model,

@@ -1,4 +1,4 @@
-"""A Chromium without a window, driven through its own protocol over a pipe; nothing but the standard library."""
+"""Headless Chromium, driven through its own protocol over a pipe; standard library only."""
 
 import base64
 import json
@@ -22,20 +22,20 @@ FLAGS = (
     "--disable-sync",
     "--remote-debugging-pipe",
 )
-PATIENCE = 60.0  # seconds for anything the browser is asked to do
+PATIENCE = 60.0  # seconds for each request to the browser
 
-# In the child, before it becomes Chromium: a preexec_fn would run in a fork of this process, where JAX has threads.
+# Runs in the child before Chromium: a preexec_fn would run in a fork of this process, with JAX's threads.
 WIRE = "import os, sys; os.dup2(60, 3); os.dup2(61, 4); os.execvp(sys.argv[1], sys.argv[1:])"
 
 
 class Browser:
-    """One page of a Chromium; messages go over a pipe and end with a zero byte."""
+    """One page of Chromium; messages go over a pipe and end with a zero byte."""
 
     def __init__(self):
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         child_in, self._out = os.pipe()
         self._in, child_out = os.pipe()
-        # Chromium wants to read from 3 and write to 4; beyond 10 the two cannot be in each other's way
+        # Chromium reads from 3 and writes to 4; high numbers cannot collide with them
         high = [os.dup2(child_in, 60), os.dup2(child_out, 61)]
 
         self._process = subprocess.Popen(
@@ -125,7 +125,7 @@ class Browser:
             time.sleep(0.1)
 
     def shot(self, path):
-        """The whole page as a picture."""
+        """Save the whole page as an image."""
         picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(picture))

@@ -1,8 +1,8 @@
-"""What every system test does before it starts."""
+"""Set-up of every system test."""
 
 import pytest
 
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_once(compiled) -> None:
-    """Also those that train in their own process share what JAX has compiled."""
+    """Tests that train in their own process also share JAX's compilation cache."""

@@ -1,4 +1,4 @@
-"""The README, word for word: its recipe and its commands on generated text, only shorter."""
+"""The README's recipe and commands, word for word, on generated text with shorter training."""
 
 import random
 import re
@@ -26,12 +26,12 @@ SMALL = [
     "model.decoder_layers=1",
 ]
 SHORT = ["train.steps=4", "train.validate_every=4", "train.log_every=2", *SMALL, *DECODE]
-SETS = {"train": SHORT, "evaluate": DECODE, "translate": DECODE}  # a newcomer has more time
+SETS = {"train": SHORT, "evaluate": DECODE, "translate": DECODE}  # a reader would train for longer
 SYLLABLES = [a + b for a in "bdfghklmnprst" for b in ("a", "e", "i", "o", "u", "ar", "en", "il", "os", "un")]
 
 
 def write_corpus(root: Path) -> None:
-    """Two facets of short sentences in words enough for 8,000 subwords, and two that no row of 64 can hold."""
+    """Two facets with enough words for 8,000 subwords; in each, two pairs too long for a row of 64."""
     rng = random.Random(1)
     words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 4))) for _ in range(9000)]
     for facet in ("law", "it"):
@@ -53,7 +53,7 @@ def stack():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Where a newcomer begins: a corpus, the recipe, and a text to translate."""
+    """What a reader starts with: a corpus, the recipe, and a text to translate."""
     path = tmp_path_factory.mktemp("newcomer")
     write_corpus(path / "corpus")
     (path / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
@@ -81,4 +81,4 @@ def test_the_readmes_recipe_and_commands_work(folder, monkeypatch, capsys, stack
             assert "dropped from law, train: 2 too long (subwords)\n" in said.out and "2 facets" in said.out
     assert verbs == ["prepare", "train", "train", "evaluate", "evaluate", "compare", "report", "translate"]
     assert (folder / "report.html").is_file()
-    assert said.out.count("\n") == 4  # a line out for each line in
+    assert said.out.count("\n") == 4  # one line out per line in

@@ -1,4 +1,4 @@
-"""The paper's tasks, small: generated text in the published layouts, every recipe, twenty steps, scores."""
+"""The paper's tasks in miniature: every recipe, twenty steps on generated text in the published layouts."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from facetmt.train.run import train
 from facetmt.translate.pipe import choose_facet
 
 RECIPES = Path(__file__).parents[2] / "recipes"
-TINY = [  # the same shapes and constants for every task, so that what one compiles serves the others
+TINY = [  # the same shapes and constants for every task, so that they share compiled code
     "data.vocab.sample=4000",
     "data.max_length=24",
     "data.dev_pairs=4",
@@ -61,7 +61,7 @@ def words(seed: str) -> list[str]:
 
 
 def sentences(source: str, target: str, count: int, seed: str) -> list[Pair]:
-    """Pairs in which the words of one toy language stand for those of the other, one by one."""
+    """Pairs in which the words of one toy language replace those of the other, one by one."""
     rng, left, right = random.Random(seed), words(source), words(target)
     picks = [rng.choices(range(60), k=rng.randint(1, 3)) for _ in range(count)]
     return [(" ".join(left[i] for i in pick), " ".join(right[i] for i in pick)) for pick in picks]
@@ -90,7 +90,7 @@ TED_LANGUAGES = ("en", "es", *DIVERSE, "ar", *RELATED)
 
 
 def ted(root: Path) -> None:
-    """all_talks_*.tsv: a column a language, __NULL__ where a talk has no translation."""
+    """all_talks_*.tsv: one column per language, __NULL__ where a talk has no translation."""
     root.mkdir(parents=True)
     for split, count in SPLITS.items():
         rng, rows = random.Random(split), [["talk_name", *TED_LANGUAGES]]
@@ -128,7 +128,7 @@ WMT_SETS = [f"{year}{kind}" for year in ("wmt20", "wmt18") for kind in ("", "-pa
 
 
 def wmt(root: Path) -> None:
-    """What `data get wmt`, `label` and `filter` leave: train with two sidecars, dev with one, six test sets."""
+    """As written by `data get wmt`, `label` and `filter`: text with sidecars, six test sets."""
     facets = ("natural", "translationese")
     for split, count in (("train", 80), ("dev", 12)):
         write_pairs(root / split, ("en", "de"), sentences("en", "de", count, split))
@@ -140,7 +140,7 @@ def wmt(root: Path) -> None:
 
 
 def wmt14(root: Path) -> None:
-    """What `data get wmt14` leaves: one facet."""
+    """As written by `data get wmt14`: one facet."""
     for split, count in SPLITS.items():
         write_pairs(root / split, ("en", "de"), sentences("en", "de", count, split))
 
@@ -167,7 +167,7 @@ CASES: dict[str, list[str]] = {  # recipe -> rows of scores.json
     "wmt/dev-pgnorm": WMT_SETS,
     "wmt14/base": ["wmt14"],
 }
-GROUPS = {  # recipe -> groups of scores.json; every toy language is a small one
+GROUPS = {  # recipe -> groups of scores.json; every toy language is small
     "opus100/m2o-upsampled": ["low"],
     "opus100/o2m": ["low"],
     "opus100/m2m-dev-pgnorm": ["m2o", "o2m", "m2o low", "o2m low"],
@@ -180,7 +180,7 @@ IDS = 90  # in every vocabulary, tags included
 
 @pytest.fixture(scope="module")
 def compile_once(tmp_path_factory):
-    """Cases that have a shape in common compile it once: most of such a short run is compiling."""
+    """Cases with the same shape compile it once: such short runs mostly compile."""
     settings = {
         "jax_compilation_cache_dir": str(tmp_path_factory.mktemp("compiled")),
         "jax_persistent_cache_min_compile_time_secs": 0.0,
@@ -266,7 +266,7 @@ def test_the_tagged_baseline_is_scored_with_its_own_tags_or_a_forced_one(trained
     assert forced["tag"] == "natural" and set(forced["facets"]) == set(WMT_SETS)
     lines = [list(Run(directory).translations("wmt20", name)) for name in found]
     assert len(lines[0]) == len(lines[1]) == 4
-    for name in ("wmt20-rev", "wmt18-paraph"):  # sets of natural text have that tag anyway
+    for name in ("wmt20-rev", "wmt18-paraph"):  # sets of natural text already have that tag
         assert forced["facets"][name] == own["facets"][name]
     with pytest.raises(UserError, match="there is no facet sports"):
         evaluate_run(directory, ["evaluate.tag=sports"], quiet=True)
@@ -274,7 +274,7 @@ def test_the_tagged_baseline_is_scored_with_its_own_tags_or_a_forced_one(trained
     assert choose_facet(codec, None, None, "natural") in ("natural", "translationese")
 
 
-SHARED = ("ted/base", "opus100/base")  # what the recipes of these tasks extend; no row of a table by itself
+SHARED = ("ted/base", "opus100/base")  # extended by the recipes of these tasks; not table rows themselves
 OTHERS = sorted(
     name
     for path in RECIPES.glob("*/*.yaml")

@@ -1,4 +1,4 @@
-"""The report in a real browser: charts, search, legend, colours, phone, paper, and a live page."""
+"""The report in a real browser: charts, search, legend, colours, phone, print, and a live page."""
 
 import base64
 import importlib.util
@@ -16,7 +16,7 @@ SHOTS = ROOT / "artifacts" / "report"
 
 
 def loaded(path):
-    """A module of the tests by its place: test folders are no packages."""
+    """Load a test module by its path: test folders are not packages."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,7 +42,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """The page of two runs, and that of 198 facets."""
+    """Pages of two runs, of 198 facets and of hostile names."""
     folder = tmp_path_factory.mktemp("pages")
     few = {"steps": 3000, "sentences": 25, "hostile": True}
     pair = [
@@ -74,7 +74,7 @@ def two(browser, pages):
 
 
 def lines(browser, chart):
-    """Labels of the traces that a chart shows now."""
+    """Labels of the traces currently shown by a chart."""
     return browser.run(
         f"""Array.from(document.querySelector('[data-chart="{chart}"] .plot').data, t => t.meta.label)"""
     )
@@ -170,7 +170,8 @@ def test_a_table_sorts_by_the_clicked_column(two):
     )
     values = two.run(
         "Array.from(document.querySelector('th[aria-sort]').closest('table')"
-        ".querySelectorAll('tr[data-facet]'), row => Number(row.children[1].dataset.value))"
+        ".querySelectorAll('tr[data-facet]'), "
+        "row => Number(row.children[1].dataset.value))"
     )
     assert values == sorted(values, reverse=True) and len(values) == 5
 
@@ -202,7 +203,7 @@ def test_changes_of_shares_are_shown_with_the_run_that_made_them(browser, pages)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", ["two", "many"])
-def test_screens_of_every_kind(browser, pages, name, width, dark):
+def test_every_screen_size_and_colour_scheme(browser, pages, name, width, dark):
     browser.complaints.clear()
     browser.open(pages[name].as_uri(), width=width, dark=dark)
     assert browser.run("document.documentElement.scrollWidth") <= width
@@ -233,9 +234,8 @@ def test_a_live_page_reloads_itself_when_the_logs_grow(browser, pages, tmp_path,
         with (run / "pulls.csv").open("a", encoding="utf-8") as file:
             file.write("3001,Law,0.5,2,1,0.5,1\n")
         browser.wait("document.querySelector('body.drawn .sub')?.textContent.endsWith('3,001 steps')")
-        assert (
-            browser.run("document.getElementById('search').value") == "Law"
-        )  # what the reader chose is kept
+        # the reader's choice is kept
+        assert browser.run("document.getElementById('search').value") == "Law"
         assert lines(browser, "probs") == ["Law"]
         assert [text for text in browser.complaints if "favicon" not in text and "404" not in text] == []
     finally:

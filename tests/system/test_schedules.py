@@ -1,4 +1,4 @@
-"""A new policy, signal or reward is one row: toys are trained, resumed, compared and reported; nothing else knows."""
+"""A new policy, signal or reward is one row: toys are trained, resumed, compared and reported."""
 
 import json
 
@@ -19,7 +19,7 @@ from facetmt.train.signals import SIGNALS, Measured
 
 
 class Follower:
-    """Shares in proportion to what was measured last."""
+    """Shares proportional to the last measurement."""
 
     kind = "toy follower"
 
@@ -47,7 +47,7 @@ class Follower:
 
 
 class Counting:
-    """A measurement: facet n counts n, and more with each time."""
+    """A measurement: n for facet n, times the number of measurements so far."""
 
     def __init__(self, facets: int) -> None:
         self.facets, self.times = facets, 0
@@ -94,7 +94,7 @@ def toys(monkeypatch):
 
 
 class StopAt:
-    """A watcher that leaves the training as a signal does."""
+    """A watcher that interrupts training as a signal does."""
 
     def __init__(self, step):
         self.step = step
@@ -118,7 +118,7 @@ def pulls(run):
 
 
 def scored(run, bleu):
-    """As `evaluate` would write it."""
+    """Write scores as `evaluate` would."""
     values = {"bleu": bleu, "chrf": bleu}
     scores = {
         "facets": {"it": values},

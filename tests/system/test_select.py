@@ -1,4 +1,4 @@
-"""Labelling and filtering on generated text whose truth is known."""
+"""Labelling and filtering of generated text with known labels."""
 
 import gzip
 import os
@@ -44,9 +44,8 @@ def test_two_language_models_tell_natural_from_translated_text(styles, models):
     text.write_text("\n".join([*sides[0], "", *sides[1]]) + "\n", encoding="utf-8")
     gold.write_text("natural\n" * (len(sides[0]) + 1) + "translationese\n" * len(sides[1]), encoding="utf-8")
     shares = label_file(Labeller(load_models(models)), text, out)
-    assert (
-        out.read_text(encoding="utf-8").count("\n") == len(sides[0]) + len(sides[1]) + 1
-    )  # the blank line too
+    # the blank line counts too
+    assert out.read_text(encoding="utf-8").count("\n") == len(sides[0]) + len(sides[1]) + 1
     assert sum(shares.values()) == pytest.approx(1)
     assert agreement(out, gold) > 0.9
 
@@ -61,7 +60,7 @@ def test_labels_do_not_depend_on_what_else_is_in_the_file(styles, models):
 
 def test_a_small_text_gets_as_many_subwords_as_it_supports(styles, tmp_path, monkeypatch):
     class Prepared(Exception):
-        """Far enough: the models need not be trained."""
+        """Stops before the models are trained."""
 
     def stop(*given, **more):
         raise Prepared
@@ -100,7 +99,7 @@ decode: {beam: 1, max_length: 24}
 
 
 def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, monkeypatch):
-    monkeypatch.delenv("XLA_FLAGS")  # a training long enough for quick code to pay
+    monkeypatch.delenv("XLA_FLAGS")  # trains long enough for optimised code to pay off
     write(DemoConfig(size=700, dev=20, test=20, misaligned=0.3), tmp_path / "corpus")
     write(DemoConfig(seed=2, size=200, dev=5, test=5), tmp_path / "trusted")
     for side in ("de", "en"):
@@ -133,7 +132,7 @@ def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, mon
 
 
 SHIM = """#!/bin/sh
-case "$*" in *--natural*) set -- "$@" --steps 3 --vocab 200 ;; esac  # the page trains for longer
+case "$*" in *--natural*) set -- "$@" --steps 3 --vocab 200 ;; esac  # the page trains longer
 exec {python} -m facetmt "$@"
 """
 

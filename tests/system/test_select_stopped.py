@@ -1,4 +1,4 @@
-"""Labelling and filtering that a signal stops, and on several devices: what comes out is the same."""
+"""Labelling and filtering give the same result when stopped by signals and on several devices."""
 
 import json
 import os
@@ -36,14 +36,14 @@ main()
 
 
 def child(what: str, count: int, *arguments: object, flags: str = "") -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, which stops itself after `count` portions of `what`."""
+    """The command in its own process, which stops itself after `count` portions of `what`."""
     environment = {**os.environ, "XLA_FLAGS": f"{os.environ['XLA_FLAGS']} {flags}"}
     command = [sys.executable, "-c", CHILD, what, str(count), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
 
 
 def undisturbed(*arguments: object) -> int:
-    """Run the command here, to its end; the exit code."""
+    """Run the command to its end in this process; returns the exit code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shards, "LINES", LINES)
         patch.setattr("sys.argv", ["facetmt", *map(str, arguments)])
@@ -53,7 +53,7 @@ def undisturbed(*arguments: object) -> int:
 
 
 def lives(stops: list[tuple[str, int]], *arguments: object) -> str:
-    """Stop the command at each of the places, then let it come to its end; what the last life said."""
+    """Stop the command at each place, then let it finish; returns the messages of the last process."""
     for what, count in stops:
         done = child(what, count, *arguments)
         assert done.returncode == 75, done.stderr
@@ -67,7 +67,7 @@ def lives(stops: list[tuple[str, int]], *arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def filtering(project, facetmt, tmp_path_factory) -> list[object]:
-    """All of a filter command but its --out."""
+    """A filter command without its --out."""
     folder = tmp_path_factory.mktemp("filtering")
     settings = ["schedule.policy=mixed", "train.steps=4", "train.validate_every=4", "train.log_every=4"]
     words = [word for setting in settings for word in ("--set", setting)]
@@ -80,7 +80,7 @@ def filtering(project, facetmt, tmp_path_factory) -> list[object]:
 
 @pytest.fixture(scope="module")
 def filtered(filtering, tmp_path_factory) -> Path:
-    """What filter writes when nothing disturbs it."""
+    """The output of an undisturbed filter."""
     out = tmp_path_factory.mktemp("filtered")
     assert undisturbed(*filtering, out) == 0
     return out
@@ -123,7 +123,7 @@ def test_another_share_needs_no_scoring_and_other_settings_are_refused(filtering
 
 @pytest.fixture(scope="module")
 def labelling(tmp_path_factory) -> list[object]:
-    """All of a label command that trains and labels, but its --models and --out."""
+    """A label command that trains and labels, without its --models and --out."""
     folder = tmp_path_factory.mktemp("labelling")
     write(DemoConfig(size=150, dev=5, test=5, translationese=True), folder)
     natural, translated = (folder / name / "train.de" for name in ("natural", "translationese"))
@@ -133,7 +133,7 @@ def labelling(tmp_path_factory) -> list[object]:
 
 @pytest.fixture(scope="module")
 def labelled(labelling, tmp_path_factory) -> Path:
-    """A folder with the models and labels that come out when nothing disturbs it."""
+    """A folder with the models and labels of an undisturbed command."""
     folder = tmp_path_factory.mktemp("labelled")
     assert undisturbed(*labelling, "--models", folder / "lm", "--out", folder / "out") == 0
     return folder

@@ -69,7 +69,7 @@ def test_a_run_is_scored_on_the_facets_that_it_was_trained_on_or_not_at_all(run,
     assert (run / "scores.json").read_bytes() == before
 
 
-def test_what_is_scored_and_what_is_replaced_is_said(run, capsys):
+def test_messages_say_what_is_scored_and_what_is_replaced(run, capsys):
     plain = evaluate_run(run, [])
     assert f"scoring the checkpoint of step {plain['steps'][0]} (best by dev BLEU; trained to step 12)" in (
         capsys.readouterr().err
@@ -124,7 +124,7 @@ def test_report_compare_card_and_replay(facetmt, run, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_search_tries_every_point_and_goes_on_where_it_stopped(facetmt, project, tmp_path):
+def test_a_search_tries_every_point_and_continues_where_it_stopped(facetmt, project, tmp_path):
     grid = [
         "--grid",
         "schedule.exploration=0.2,0.4",
