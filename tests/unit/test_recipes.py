@@ -1,4 +1,4 @@
-"""Every shipped recipe: it loads, it is what the paper's appendix and tables say, and docs/recipes.md knows it."""
+"""Every shipped recipe loads, follows the paper's appendix and tables, and is in docs/recipes.md."""
 
 import math
 import re

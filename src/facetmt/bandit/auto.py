@@ -133,7 +133,7 @@ class Auto:
         self._probs = None
 
     def _follow_slopes(self, slopes: Estimate, passed: float) -> None:
-        """Where L_k = c − a_k·ln n_k − b_k·ln N, the best shares are ∝ v_k·a_k; s_k = a_k + b_k stands for a_k."""
+        """If L_k = c − a_k·ln n_k − b_k·ln N, the best shares are ∝ v_k·a_k; s_k = a_k + b_k stands in."""
         counts = self._counts
         mean, apart = shrunk(slopes, counts)
         error = typical_error(slopes, counts)
@@ -183,7 +183,7 @@ class Auto:
         self._probs = None
 
     def _stop_overfitting(self, slopes: Estimate, passed: float) -> None:
-        """A facet whose dev loss rises while its text is repeated loses an e-fold of share in half an e-fold."""
+        """A facet whose dev loss rises while its text repeats loses an e-fold of share in half an e-fold."""
         error = SURE * np.where(slopes.known, slopes.error, 0.0)
         sure = slopes.known & (np.abs(slopes.value) > error)
         trust = np.where(sure, 1.0 - (error / np.where(sure, slopes.value, 1.0)) ** 2, 0.0)
@@ -278,7 +278,7 @@ class Auto:
 
 
 def next_measurement(step: int) -> int:
-    """The step of the next measurement after `step`: evenly in log time, about ten in an e-fold of training."""
+    """The step of the next measurement after `step`: evenly in log time, about ten per e-fold of training."""
     return max(FIRST, step + math.ceil(PAUSE * step))
 
 

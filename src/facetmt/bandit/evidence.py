@@ -66,7 +66,7 @@ class Mean:
 
 
 class Slope(Mean):
-    """s = −dy/d ln t of what is measured now and then, by a straight line; its error is that of the line's fit.
+    """s = −dy/d ln t of repeated measurements, by a straight line; its error is that of the line's fit.
 
     The same rows must be measured each time: what they have in common drops out of a slope.
     """

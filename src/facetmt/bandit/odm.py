@@ -1,4 +1,4 @@
-"""Online data mixing (Albalak et al. 2023): EXP3 with exploration that decays and a learning rate to match."""
+"""Online data mixing (Albalak et al. 2023): EXP3 with decaying exploration and a matching learning rate."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def mean_return(saved: Probs, arms: Sequence[int | None], rate: float) -> float:
 
 
 class AsMeasured(QuantileScaler):
-    """Rewards reach the policy as they were measured, for ODM learns from the plain loss; health still counts."""
+    """Rewards reach the policy as measured, because ODM learns from the plain loss; health still counts."""
 
     clips = False
 

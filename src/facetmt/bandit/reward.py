@@ -36,7 +36,7 @@ def dev_loss(before: float, after: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RewardRow:
-    """A reward: its function, the batch whose losses it compares, and which of them need a pass of their own."""
+    """A reward: its function, the batch whose losses it compares, and the passes they need."""
 
     function: Reward
     batch: Literal["train", "dev"]

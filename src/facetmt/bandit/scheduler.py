@@ -64,7 +64,7 @@ class FacetScheduler:
         rows: int | None = None,
         kappa: float = math.inf,
     ) -> None:
-        """`rows` per batch make every pull a composition, which varies around π the less the larger `kappa` is."""
+        """With `rows` per batch every pull is a composition; a larger `kappa` keeps it closer to π."""
         if len(set(facets)) != len(facets):
             raise ValueError("facet names must differ from each other")
         if policy.arms != len(facets):

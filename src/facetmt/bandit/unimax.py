@@ -32,7 +32,7 @@ def unimax_probs(tokens: Sequence[float] | npt.NDArray[Any], budget: float, cap:
 
 
 class Unimax(Static):
-    """Fixed shares that depend on the planned length: a run that is given more steps keeps those it began with."""
+    """Fixed shares that depend on the planned length; a run given more steps keeps its first shares."""
 
     kind = "unimax"
 

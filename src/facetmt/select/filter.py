@@ -51,5 +51,6 @@ def warn_of_model(run: Path, model: TrainedModel) -> None:
     elif model.bleu < FAIR_BLEU:
         say(
             f"warning: {run} has a dev BLEU of {model.bleu:.1f} at step {model.steps[0]:,}, "
-            f"below {FAIR_BLEU}: a model that cannot translate cannot tell good pairs from noise; train it longer first"
+            f"below {FAIR_BLEU}: a model that cannot translate cannot tell good pairs from noise; "
+            "train it longer first"
         )

@@ -51,7 +51,7 @@ class Checkpoint:
                 return reader.restore((self.path / ARRAYS).absolute(), abstract)
         except ValueError as error:
             raise UserError(
-                f"{self.path} holds other arrays than this model has; use the version of facetmt that saved it"
+                f"{self.path}: not the arrays of this model; use the version of facetmt that saved it"
             ) from error
 
 
@@ -128,7 +128,7 @@ def of_step(directory: Path, step: int) -> Checkpoint:
 
 
 def finished(directory: Path) -> list[Checkpoint]:
-    """All finished checkpoints, oldest first; a kill may have left one under the name it had while replaced."""
+    """All finished checkpoints, oldest first; a kill may have left one under its name while replaced."""
     found: dict[int, Path] = {}
     for prefix in (REPLACED, "step-"):
         for path in directory.glob(f"{prefix}*"):

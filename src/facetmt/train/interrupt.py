@@ -16,7 +16,7 @@ class Interrupted(Exception):
 
 
 class Interrupt:
-    """Turns the two signals into a flag, inside a `with`. A second signal changes nothing: saving continues."""
+    """Turns the two signals into a flag, inside a `with`. A second signal changes nothing."""
 
     SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -63,8 +63,8 @@ class Loop:
             return False
         finally:
             self._feed.close()
-        # The last checkpoint still holds these rewards as pending, so that a run that is later given more steps
-        # continues as if it had had them from the start.
+        # The last checkpoint still holds these rewards as pending, so that a run that is later given more
+        # steps continues as if it had had them from the start.
         self._settle(lag=0)
         self.session.log.flush()
         return True
@@ -114,9 +114,9 @@ class Loop:
             self._window.add_metrics(metrics)
             if metrics.skipped_in_row >= self._config.max_skipped:
                 raise UserError(
-                    f"the loss was not finite for {metrics.skipped_in_row} steps in a row, the last at step {step} "
-                    f"on facet {facet}; lower optimiser.learning_rate or optimiser.clip, or look at that facet's "
-                    "text, then --resume from the last checkpoint"
+                    f"the loss was not finite for {metrics.skipped_in_row} steps in a row, "
+                    f"the last at step {step} on facet {facet}; lower optimiser.learning_rate or "
+                    "optimiser.clip, or look at that facet's text, then --resume from the last checkpoint"
                 )
 
     def _tell(self, news: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Where arrays live: batches split by rows over all devices of all processes, the rest on each or split too."""
+"""Where arrays live: batches split by rows over all devices, the rest on each device or split too."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Placement:
         return Share(mine, lambda batch: self._put(batch, rows, ("data",)))
 
     def training_share(self, rows: int) -> Share:
-        """Like `share`, but refuses rows that the devices cannot share: training on all everywhere is waste."""
+        """Like `share`, but refuses rows that the devices cannot share evenly."""
         if rows % self.devices:
             raise UserError(
                 f"batch.rows is {rows}, which {self.devices} devices cannot share evenly; "

@@ -98,7 +98,8 @@ def check_vocabulary(saved: checkpoint.Checkpoint, codec: Codec, directory: Path
     """A vocabulary may be whole, and yet not the one whose ids the parameters are for."""
     if saved.host()["fingerprint"]["vocabulary"] != codec.vocabulary.fingerprint:
         raise UserError(
-            f"{directory / VOCABULARY} is not the vocabulary that the run was trained with; put back the folder of "
+            f"{directory / VOCABULARY} is not the vocabulary that the run was trained with; put back the "
+            "folder of "
             "the run, or of the prepared corpus that it came from"
         )
 

@@ -88,8 +88,8 @@ def open_session(recipe: Recipe, directory: Path, prepared: Prepared, resume: bo
             restore(session, saved)
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
-                f"{saved.path / checkpoint.HOST} is not the state of this run ({type(error).__name__}: {error}); "
-                f"delete {saved.path} to resume from an older checkpoint"
+                f"{saved.path / checkpoint.HOST}: not the state of this run "
+                f"({type(error).__name__}: {error}); delete {saved.path} to resume from an older checkpoint"
             ) from error
         session.notes = [
             *(f"{note}; using an older checkpoint" for note in notes),
@@ -104,7 +104,8 @@ def newest_step(recipe: Recipe, directory: Path, resume: bool) -> tuple[int | No
     saved, notes = checkpoint.newest_whole(directory / CHECKPOINTS) if resume else (None, [])
     if saved is None and notes:
         raise UserError(
-            f"no checkpoint of {directory} is whole: {'; '.join(notes)}; restore one from a copy, or start a new run"
+            f"{directory}: no checkpoint is whole ({'; '.join(notes)}); restore one from a copy, "
+            "or start a new run"
         )
     return None if saved is None else saved.step, notes
 
@@ -190,7 +191,7 @@ def corpus(recipe: Recipe, prepared: Prepared) -> Corpus:
         if recipe.schedule.objective.get(name) and not dev
     ]:
         raise UserError(
-            f"schedule.objective counts {', '.join(blind)}, which has no dev text to see progress by; add some"
+            f"schedule.objective: {', '.join(blind)} cannot count without dev text; add some, or leave it out"
         )
     tokens = [header.target_tokens for header in headers]
     pairs = [header.pairs for header in headers]
@@ -213,7 +214,8 @@ def schedule_notes(recipe: Recipe) -> list[str]:
         return []
     return [
         f"schedule.policy {schedule.policy} takes rewards as they are measured and was made for "
-        f"{schedule.row.reward}; with {schedule.reward} it may learn nothing: set schedule.reward={schedule.row.reward}"
+        f"{schedule.row.reward}; with {schedule.reward} it may learn nothing: "
+        f"set schedule.reward={schedule.row.reward}"
     ]
 
 

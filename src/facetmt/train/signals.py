@@ -1,4 +1,4 @@
-"""What a policy learns from: nothing, the reward of each step, or a measurement of all facets now and then."""
+"""What a policy learns from: nothing, the reward of each step, or regular measurements of all facets."""
 
 from __future__ import annotations
 

@@ -59,7 +59,10 @@ def global_norm(tree: Params) -> Array:
 def adam_update(
     state: TrainState, gradient: Params, scale: Array, finite: Array, config: OptimiserConfig
 ) -> TrainState:
-    """m += (1-β1)(g-m); v += (1-β2)(g²-v); θ -= lr·m̂/(√v̂ + eps), g = scale·gradient; nothing if not finite."""
+    """m += (1-β1)(g-m); v += (1-β2)(g²-v); θ -= lr·m̂/(√v̂ + eps) with g = scale·gradient.
+
+    Nothing changes if the gradient is not finite.
+    """
     # Skipping by coefficients of zero rather than by choosing between two trees keeps the update one pass
     # over memory and in place, three times as fast on a CPU.
     t = next_update(state).astype(jnp.float32)

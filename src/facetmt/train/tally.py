@@ -70,8 +70,8 @@ class Tally:
         """As saved; a missing count must not silently restart at 0."""
         if differ := sorted({one.name for one in fields(cls)} - {"news"} ^ set(state) - {"news"}):
             raise UserError(
-                f"the checkpoint's counts are not those of this version ({', '.join(differ)}); resume with the "
-                "version that saved it, or start a new run"
+                f"the checkpoint's counts are not those of this version ({', '.join(differ)}); "
+                "resume with the version that saved it, or start a new run"
             )
         pending = [pending_of(*row) for row in state["pending"]]
         best = [(float(score), int(step)) for score, step in state["best"]]

@@ -21,7 +21,7 @@ Report = dict[str, Any]  # {"facets": {name: value}, "average": value}
 
 
 class Validator:
-    """Callable on parameters; `check` is called between batches, so that a signal need not wait for the end."""
+    """Validates parameters; `check` is called between batches, so that a signal need not wait."""
 
     def __init__(self, session: Session) -> None:
         self._prepared, self._batch = session.prepared, session.recipe.batch
@@ -38,7 +38,7 @@ class Validator:
         return self._losses(params, check), self._bleu(self._placement.whole(params), check)
 
     def rehearse(self, params: Params) -> None:
-        """Compile the largest search and take its memory, so that a lack of it shows before the first step."""
+        """Compile the largest search and take its memory, so that a lack of it shows at once."""
         prepared = self._prepared
         stores = zip(prepared.dev.stores, prepared.dev.chosen, strict=True)
         sizes = [

@@ -403,7 +403,8 @@ def test_paraphrases_that_do_not_match_are_named(tmp_path, newstests):
 
 def sgm(language, lines):
     documents = "".join(
-        f'<doc sysid="x" docid="{number}" genre="news" origlang="{original}">\n<seg id="1">{text}</seg>\n</doc>\n'
+        f'<doc sysid="x" docid="{number}" genre="news" origlang="{original}">\n'
+        f'<seg id="1">{text}</seg>\n</doc>\n'
         for number, (text, original) in enumerate(lines)
     )
     return f'<srcset setid="x" srclang="any">\n{documents}</srcset>\n'.encode()
