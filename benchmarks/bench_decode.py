@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from facetmt.data.demo import DemoConfig, write
-from facetmt.data.prepare import open_prepared
+from facetmt.data.prepared import open_prepared
+from facetmt.demo.corpus import DemoConfig, write
 from facetmt.model import transformer
 from facetmt.model.transformer import Params
 from facetmt.recipe import Recipe, load_recipe

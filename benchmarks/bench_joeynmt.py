@@ -16,11 +16,10 @@ import jax
 import jax.numpy as jnp
 import sentencepiece
 
-from facetmt.data.batch import BatchConfig
-from facetmt.data.corpus import DataConfig, FacetConfig
-from facetmt.data.prepare import Prepared, prepare
+from facetmt.data.config import BatchConfig, DataConfig, FacetConfig, VocabConfig
+from facetmt.data.prepare import prepare
+from facetmt.data.prepared import Prepared
 from facetmt.data.sampler import MixedSampler
-from facetmt.data.vocab import VocabConfig
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import create
 from facetmt.train.config import OptimiserConfig

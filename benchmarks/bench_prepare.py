@@ -14,12 +14,22 @@ from pathlib import Path
 
 import sentencepiece
 
-from facetmt.data.corpus import DataConfig, read_parallel
-from facetmt.data.layouts import discover
-from facetmt.data.prepare import FACETS, VOCABULARY, prepare
+from facetmt.data.chunks import read_chunks
+from facetmt.data.clean import plain_pairs
+from facetmt.data.config import DataConfig
+from facetmt.data.corpus import Facet, SentencePair, decode_chunk
+from facetmt.data.discover import discover
+from facetmt.data.prepare import prepare
+from facetmt.data.prepared import FACETS, VOCABULARY
 from facetmt.data.stats import stats
 
 MB = 1 << 20
+
+
+def read_pairs(facet: Facet, split: str) -> Iterator[SentencePair]:
+    """The facet's pairs that have text on both sides."""
+    for chunk in read_chunks(facet.files[split]):
+        yield from plain_pairs(decode_chunk(chunk, facet.files[split], "strict")).pairs
 
 
 class Stages:
@@ -76,7 +86,7 @@ def all_lines(config: DataConfig) -> list[str]:
     lines = []
     for facet in discover(config, Path()):
         for split in ("train", "dev"):
-            for pair in read_parallel(facet, split):
+            for pair in read_pairs(facet, split):
                 lines += [pair.source, pair.target]
     return lines
 
@@ -126,7 +136,7 @@ def memory(config: DataConfig, workers: int, pairs: int) -> None:
         root = Path(folder) / "corpus"
         root.mkdir()
         facets = discover(config, Path())
-        text = [pair for facet in facets for pair in read_parallel(facet, "train")]
+        text = [pair for facet in facets for pair in read_pairs(facet, "train")]
         for split, count in (("train", pairs), ("dev", 1000)):
             for side, language in enumerate((facets[0].source_language, facets[0].target_language)):
                 with gzip.open(root / f"{split}.{language}.gz", "wt", 1, "utf-8", newline="\n") as file:

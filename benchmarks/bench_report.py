@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from facetmt.bandit.config import ScheduleConfig
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 from facetmt.recipe import Recipe, dump_recipe
 from facetmt.runlog import FACETS, METRICS, PROBS, PULL_COLUMNS, PULLS, RECIPE, VALIDATION
 from facetmt.train.config import TrainConfig

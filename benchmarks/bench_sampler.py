@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from facetmt.data.batch import Batch, BatchConfig
-from facetmt.data.corpus import DataConfig
-from facetmt.data.prepare import Prepared, prepare
+from facetmt.data.batch import Batch
+from facetmt.data.config import BatchConfig, DataConfig, VocabConfig
+from facetmt.data.prepare import prepare
+from facetmt.data.prepared import Prepared
 from facetmt.data.sampler import FacetSampler, MixedSampler
 from facetmt.data.store import Store
-from facetmt.data.vocab import VocabConfig
 
 TOKENS = 8192
 LENGTHS = (64, 96, 128)

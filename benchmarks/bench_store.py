@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from facetmt.data.batch import BatchConfig
+from facetmt.data.config import BatchConfig
 from facetmt.data.sampler import FacetSampler
 from facetmt.data.store import HEADER, IDS, OFFSETS, VERSION, Header, StoreWriter, open_store
 
@@ -40,7 +40,7 @@ print(1e3 * opened, 1e3 * used, (resident() - before) / 2**20, resident() / 2**2
 PROBE_SAMPLER = """
 import sys
 from pathlib import Path
-from facetmt.data.batch import BatchConfig
+from facetmt.data.config import BatchConfig
 from facetmt.data.sampler import FacetSampler
 from facetmt.data.store import open_store
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from facetmt.data.demo import DemoConfig, write
+from facetmt.demo.corpus import DemoConfig, write
 
 # most of what the tests do is compile: code that is quickly made serves them better than quick code
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")

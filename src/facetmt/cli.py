@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
+from facetmt.cli_data import Overrides, RecipePath, data_app, prepare
 from facetmt.errors import UserError
 
 app = typer.Typer(
@@ -17,37 +18,13 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-demo_app = typer.Typer(help="See it work on data that facetmt makes itself.")
-data_app = typer.Typer(help="Look at corpora.", no_args_is_help=True)
+demo_app = typer.Typer(help="See it work on generated data.")
 app.add_typer(demo_app, name="demo")
+app.command()(prepare)
 app.add_typer(data_app, name="data")
 
-
-class Sampler(StrEnum):
-    GRID = "grid"
-    TPE = "tpe"
-
-
-class TableFormat(StrEnum):
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    CSV = "csv"
-
-
-class Metric(StrEnum):
-    BLEU = "bleu"
-    CHRF = "chrf"
-
-
-class Rank(StrEnum):
-    ACROSS = "across"
-    WITHIN = "within"
-
-
-class Utf8Errors(StrEnum):
-    STRICT = "strict"
-    REPLACE = "replace"
+RunPath = Annotated[Path, Argument(metavar="RUN", help="Run directory, as made by `train --run`.")]
+RunPaths = Annotated[list[Path], Argument(metavar="RUN...", help="Run directories, baseline first.")]
 
 
 def _version(asked: bool) -> None:
@@ -61,7 +38,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def facetmt(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -70,115 +47,73 @@ def facetmt(
 @demo_app.callback(invoke_without_command=True)
 def demo(
     context: typer.Context,
-    out: Annotated[Path, typer.Option(help="Folder for corpus, runs and report.")] = Path("demo"),
-    steps: Annotated[int | None, typer.Option(min=6, help="Updates of each system.")] = None,
+    out: Annotated[Path, Option(help="Folder for corpus, runs and report.")] = Path("demo"),
+    steps: Annotated[int | None, Option(min=6, help="Updates per system.")] = None,
 ) -> None:
-    """Train the mixed baseline and the bandit on a generated German-English corpus; ends with a report."""
+    """Train the mixed baseline and the bandit on a generated German-English corpus, and report on both."""
     if context.invoked_subcommand is None:
-        from facetmt.demo import translation_demo
+        from facetmt.demo.run import translation_demo
 
         translation_demo(out, steps=steps)
 
 
 @demo_app.command("bandit")
 def demo_bandit(
-    out: Annotated[Path, typer.Option(help="Folder for the plot.")] = Path("demo-bandit"),
-    steps: Annotated[int, typer.Option(min=1, help="Batches to train on.")] = 4000,
-    seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 1,
+    out: Annotated[Path, Option(help="Folder for the plot.")] = Path("demo-bandit"),
+    steps: Annotated[int, Option(min=1, help="Number of batches to train on.")] = 4000,
+    seed: Annotated[int, Option(help="Seed of the data and of the draws.")] = 1,
 ) -> None:
-    """The bandit alone, teaching a linear classifier from four facets, one of them noise."""
-    from facetmt.demo import bandit_demo
+    """The bandit alone teaches a linear classifier from four facets, one of them noise."""
+    from facetmt.demo.run import bandit_demo
 
     bandit_demo(out, steps=steps, seed=seed)
-
-
-RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE", help="A recipe (YAML); see docs/recipes.md.")]
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, as `train --run` made it.")]
-RunPaths = Annotated[
-    list[Path], typer.Argument(metavar="RUN...", help="Run directories, the baseline first.")
-]
-Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key: --set train.steps=1000")
-]
-
-
-@app.command()
-def prepare(
-    recipe: RecipePath,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace what was prepared with other settings.")
-    ] = False,
-    overrides: Overrides = None,
-) -> None:
-    """Read, clean and encode the corpus; a second call does only what changed."""
-    from facetmt.commands import prepare_recipe
-
-    prepare_recipe(recipe, overrides or [], overwrite=overwrite)
-
-
-@data_app.command("stats")
-def data_stats(recipe: RecipePath, overrides: Overrides = None) -> None:
-    """Sizes, tokens and imbalance of the facets, and what was dropped and why."""
-    from facetmt.commands import prepare_recipe
-
-    prepare_recipe(recipe, overrides or [])
-
-
-@data_app.command("verify")
-def data_verify(recipe: RecipePath, overrides: Overrides = None) -> None:
-    """Read all that was prepared and compare it with its hashes: after a copy, or a doubtful disk."""
-    from facetmt.commands import verify_recipe
-
-    verify_recipe(recipe, overrides or [])
-
-
-@data_app.command("get")
-def data_get(
-    task: Annotated[
-        str, typer.Argument(metavar="TASK", help="multidomain, ted, opus100, wmt, wmt14 or newscrawl.")
-    ],
-    out: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the text.")],
-) -> None:
-    """Fetch the public text of one of the paper's tasks."""
-    from facetmt.commands import get_data
-
-    get_data(task, out)
 
 
 @app.command()
 def train(
     recipe: RecipePath,
-    run: Annotated[Path, typer.Option("--run", help="Directory for logs and checkpoints.")],
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that directory.")] = False,
+    run: Annotated[Path, Option("--run", help="Directory for logs and checkpoints.")],
+    resume: Annotated[bool, Option("--resume", help="Continue the run in that directory.")] = False,
     overrides: Overrides = None,
     distributed: Annotated[
-        bool, typer.Option("--distributed", help="One of many processes, under Slurm, MPI, Kubernetes, TPU.")
+        bool, Option("--distributed", help="One of many processes under Slurm, MPI, Kubernetes, TPU.")
     ] = False,
     coordinator: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Elsewhere: where process 0 awaits the others.")
+        str | None, Option(metavar="HOST:PORT", help="Elsewhere: address where process 0 listens.")
     ] = None,
-    processes: Annotated[int | None, typer.Option(min=1, help="Their number.")] = None,
-    process: Annotated[int | None, typer.Option(min=0, help="Which one this is, from 0.")] = None,
+    processes: Annotated[int | None, Option(min=1, help="Number of processes.")] = None,
+    process: Annotated[int | None, Option(min=0, help="Number of this process, from 0.")] = None,
 ) -> None:
     """Train a model; the recipe's schedule decides what each batch is made of."""
-    from facetmt.commands import train_recipe
-    from facetmt.train.processes import Cluster
+    from facetmt.console import say
+    from facetmt.recipe import check_lengths, load_recipe
+    from facetmt.train.interrupt import EXIT_CODE
+    from facetmt.train.processes import Cluster, is_first_process, one_of_many
+    from facetmt.train.run import train as train_model
 
     several = distributed or (coordinator, processes, process) != (None, None, None)
     cluster = Cluster(coordinator, processes, process) if several else None
-    raise typer.Exit(train_recipe(recipe, run, resume, overrides or [], cluster))
+    loaded = load_recipe(recipe, overrides or [])
+    check_lengths(loaded)
+    with one_of_many(cluster):
+        outcome = train_model(loaded, run, resume=resume)
+        first = is_first_process()
+    if not outcome.finished:
+        say(f"stopped at step {outcome.step:,}; everything is saved: continue with --resume")
+        raise typer.Exit(EXIT_CODE)
+    if outcome.best is not None and first:
+        bleu, step = outcome.best
+        typer.echo(f"best dev BLEU {bleu:.2f} at step {step:,}; next: facetmt evaluate {run}")
 
 
 @app.command()
 def evaluate(
     run: RunPath,
-    name: Annotated[
-        str, typer.Option(help="Keep these scores apart, in RUN/outcomes/NAME, beside the plain ones.")
-    ] = "",
+    name: Annotated[str, Option(help="Keep these scores apart, in RUN/outcomes/NAME.")] = "",
     overrides: Overrides = None,
 ) -> None:
     """Translate and score the test set of every facet; writes scores.json."""
-    from facetmt.scoring import evaluate_run
+    from facetmt.train.apply import evaluate_run
 
     evaluate_run(run, overrides or [], name)
 
@@ -186,119 +121,153 @@ def evaluate(
 @app.command()
 def translate(
     run: RunPath,
-    facet: Annotated[str | None, typer.Option(help="Facet whose languages and tags to use.")] = None,
-    to: Annotated[str | None, typer.Option(help="Target language, where there are several.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Facet whose tag to put on every line instead.")] = None,
-    n_best: Annotated[int, typer.Option(min=1, help="Hypotheses a line, separated by tabs.")] = 1,
-    scores: Annotated[bool, typer.Option("--scores", help="Put its score before each hypothesis.")] = False,
-    errors: Annotated[Utf8Errors, typer.Option(help="What to do with invalid UTF-8.")] = Utf8Errors.STRICT,
+    facet: Annotated[str | None, Option(help="Facet whose languages and tags to use.")] = None,
+    to: Annotated[str | None, Option(help="Target language, if there are several.")] = None,
+    tag: Annotated[str | None, Option(help="Facet whose tag to put on every line instead.")] = None,
+    n_best: Annotated[int, Option(min=1, help="Hypotheses per line, separated by tabs.")] = 1,
+    scores: Annotated[bool, Option("--scores", help="Put its score before each hypothesis.")] = False,
+    errors: Annotated[
+        Literal["strict", "replace"], Option(help="Refuse or replace invalid UTF-8.")
+    ] = "strict",
     overrides: Overrides = None,
 ) -> None:
     """Translate standard input to standard output, one line out for each line in."""
-    from facetmt.scoring import translate_text
+    from facetmt.train.apply import translate_text
 
-    translate_text(run, facet, to, tag, n_best, scores, errors.value, overrides or [])
+    translate_text(run, facet, to, tag, n_best, scores, errors, overrides or [])
 
 
 @app.command()
 def label(
-    models: Annotated[Path, typer.Option(help="Folder of the two language models.")],
-    natural: Annotated[
-        Path | None, typer.Option(help="Text written in the language; trains the models.")
-    ] = None,
-    translated: Annotated[Path | None, typer.Option(help="Text translated into it.")] = None,
+    models: Annotated[Path, Option(help="Folder of the two language models.")],
+    natural: Annotated[Path | None, Option(help="Text written in the language; trains the models.")] = None,
+    translated: Annotated[Path | None, Option(help="Text translated into the language.")] = None,
     text: Annotated[
-        list[Path] | None, typer.Option(help="Text to label, one sentence per line; may be repeated.")
+        list[Path] | None, Option(help="Text to label, one sentence per line; may be repeated.")
     ] = None,
-    out: Annotated[
-        list[Path] | None, typer.Option(help="Label file of each text, such as train.facet.")
-    ] = None,
-    gold: Annotated[Path | None, typer.Option(help="Known labels of the text, to compare with.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Updates of each model.")] = 2000,
+    out: Annotated[list[Path] | None, Option(help="Label file for each --text, such as train.facet.")] = None,
+    gold: Annotated[Path | None, Option(help="Known labels of the text, to compare with.")] = None,
+    steps: Annotated[int, Option(min=1, help="Updates per model.")] = 2000,
     vocab: Annotated[
-        int, typer.Option(min=100, help="Subwords of the models, fewer where the text has fewer.")
+        int, Option(min=100, help="Number of subwords, fewer if the text does not support as many.")
     ] = 8000,
 ) -> None:
     """Label each sentence natural or translationese, by two language models of the target language."""
-    from facetmt.select.verbs import label_text
+    from facetmt.data.config import VocabConfig
+    from facetmt.select.language_models import LabelConfig
+    from facetmt.select.translationese import label as label_texts
 
-    raise typer.Exit(label_text(models, natural, translated, text or [], out or [], gold, steps, vocab))
+    config = LabelConfig(steps=steps, vocab=VocabConfig(size=vocab, exact=False))
+    raise typer.Exit(label_texts(models, natural, translated, text or [], out or [], gold, config))
 
 
 @app.command("filter")
 def filter_(
     run: RunPath,
-    trusted: Annotated[tuple[Path, Path], typer.Option(help="Trusted text: source and target file.")],
-    out: Annotated[Path, typer.Option(help="Folder for the keep files, such as the corpus itself.")],
+    trusted: Annotated[tuple[Path, Path], Option(help="Trusted text: source and target file.")],
+    out: Annotated[Path, Option(help="Folder for the keep files, such as the corpus itself.")],
     facet: Annotated[
-        str | None,
-        typer.Option(help="Facet whose languages and tags the trusted text has; default the first."),
+        str | None, Option(help="Facet whose languages and tags the trusted text has; default: first.")
     ] = None,
-    keep: Annotated[float, typer.Option(help="Share of the pairs to keep.")] = 0.7,
+    keep: Annotated[float, Option(help="Share of the pairs to keep.")] = 0.7,
     rank: Annotated[
-        Rank, typer.Option(help="One ranking across all facets, or one within each.")
-    ] = Rank.ACROSS,
-    stages: Annotated[int, typer.Option(min=1, help="Stages of fine-tuning at most.")] = 5,
-    steps: Annotated[int, typer.Option(min=1, help="Updates per stage.")] = 50,
+        Literal["across", "within"], Option(help="Rank pairs across all facets, or within each.")
+    ] = "across",
+    stages: Annotated[int, Option(min=1, help="Largest number of fine-tuning stages.")] = 5,
+    steps: Annotated[int, Option(min=1, help="Updates per stage.")] = 50,
 ) -> None:
-    """Contrastive data selection: keep the pairs that a model fine-tuned on trusted text likes better."""
-    from facetmt.commands import filter_text
+    """Contrastive data selection: keep the pairs that fine-tuning on trusted text makes more likely."""
+    from facetmt.select.filter import filter_corpus
+    from facetmt.select.trusted import FilterConfig
 
-    raise typer.Exit(filter_text(run, trusted, out, facet, keep, rank.value, stages, steps))
+    config = FilterConfig(keep=keep, rank=rank, stages=stages, steps=steps)
+    raise typer.Exit(filter_corpus(run, trusted, facet, config, out))
 
 
 @app.command()
 def tune(
     recipe: RecipePath,
-    out: Annotated[Path, typer.Option(help="Folder for the study and its runs.")],
-    grid: Annotated[list[str] | None, typer.Option(metavar="KEY=A,B,C", help="Values to try.")] = None,
-    sampler: Annotated[Sampler, typer.Option(help="Every point, or guided.")] = Sampler.GRID,
-    trials: Annotated[int | None, typer.Option(min=1, help="Trials of this worker at most.")] = None,
-    storage: Annotated[str | None, typer.Option(help="Database address, for many machines.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1,
+    out: Annotated[Path, Option(help="Folder for the study and its runs.")],
+    grid: Annotated[
+        list[str] | None, Option(metavar="KEY=A,B,C", help="Values to try for a key; may be repeated.")
+    ] = None,
+    sampler: Annotated[
+        Literal["grid", "tpe"], Option(help="Try every point, or let a sampler choose.")
+    ] = "grid",
+    trials: Annotated[int | None, Option(min=1, help="Largest number of trials of this call.")] = None,
+    storage: Annotated[str | None, Option(help="Database URL, for several machines.")] = None,
+    seed: Annotated[int, Option(help="Seed of the sampler.")] = 1,
     overrides: Overrides = None,
 ) -> None:
-    """Search keys of a recipe, by default the paper's grid over μ and γ; call it again to go on."""
-    from facetmt.commands import tune_recipe
+    """Search keys of a recipe, by default the paper's grid over μ and γ; call it again to continue."""
+    from facetmt.console import say
+    from facetmt.report.study import Tried, write_study
+    from facetmt.train.trials import exit_code, parse_grid, print_trials
+    from facetmt.train.tune import tune as search
 
-    code = tune_recipe(recipe, out, grid or [], sampler.value, trials, storage, seed, overrides or [])
-    raise typer.Exit(code)
+    keys, changes = parse_grid(grid or []), overrides or []
+    found, finished = search(
+        recipe, out, keys, changes, sampler=sampler, trials=trials, storage=storage, seed=seed, tell=say
+    )
+    print_trials(list(keys), found)
+    rows = [Tried(trial.settings, trial.score, trial.state, out / trial.run) for trial in found]
+    typer.echo(f"Page: {write_study(list(keys), rows, out / 'trials.html')}")
+    raise typer.Exit(exit_code(found, finished))
 
 
 @app.command()
 def compare(
     runs: RunPaths,
-    format_: Annotated[TableFormat, typer.Option("--format", help="Layout.")] = TableFormat.TERMINAL,
-    metric: Annotated[Metric, typer.Option(help="Score to compare.")] = Metric.BLEU,
+    format_: Annotated[
+        Literal["terminal", "markdown", "latex", "csv"], Option("--format", help="Layout of the table.")
+    ] = "terminal",
+    metric: Annotated[Literal["bleu", "chrf"], Option(help="Score to compare.")] = "bleu",
 ) -> None:
     """Test scores side by side, with significance against the first run; seeds are grouped."""
     from facetmt.report.tables import compare as compare_runs
 
-    typer.echo(compare_runs(runs, format_.value, metric.value))
+    typer.echo(compare_runs(runs, format_, metric))
 
 
 @app.command()
 def report(
     runs: RunPaths,
-    out: Annotated[Path | None, typer.Option(help="Page to write; default RUN/report.html.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Serve a page that follows a running run.")] = False,
-    port: Annotated[int, typer.Option(help="Port of --watch on this machine.")] = 8765,
-    figures: Annotated[Path | None, typer.Option(help="Folder for SVG figures as well.")] = None,
+    out: Annotated[Path | None, Option(help="Page to write; default: RUN/report.html.")] = None,
+    watch: Annotated[bool, Option("--watch", help="Serve a page that follows a running run.")] = False,
+    port: Annotated[int, Option(help="Port of --watch on this machine.")] = 8765,
+    figures: Annotated[Path | None, Option(help="Folder for SVG figures as well.")] = None,
 ) -> None:
     """One self-contained page: what the bandit did, whether it helped, what it cost."""
-    from facetmt.commands import report_runs
+    from facetmt.report import comparable, page
+    from facetmt.report.figures import write_figures
+    from facetmt.report.page.serve import watch as serve
+    from facetmt.runlog import REPORT, Run
 
-    report_runs(runs, out, watch, port, figures)
+    if watch:
+        serve(runs, port)
+        return
+    typer.echo(page.write_report(runs, out or runs[0] / REPORT))
+    for line in comparable.sentences(comparable.caveats([Run(run) for run in runs])):
+        typer.echo(f"careful: {line}", err=True)
+    for path in write_figures(runs, figures) if figures is not None else ():
+        typer.echo(path)
 
 
 @app.command()
 def card(
-    run: RunPath, out: Annotated[Path | None, typer.Option(help="File; default standard output.")] = None
+    run: RunPath,
+    out: Annotated[Path | None, Option(help="File to write; default: standard output.")] = None,
 ) -> None:
     """A model card: data use by facet, scores, recipe."""
-    from facetmt.commands import write_card
+    from facetmt.report.card import model_card
+    from facetmt.runlog import Run
 
-    write_card(run, out)
+    text = model_card(Run(run))
+    if out is None:
+        typer.echo(text)
+    else:
+        out.write_text(text, encoding="utf-8")
+        typer.echo(out)
 
 
 @app.command()
@@ -306,13 +275,19 @@ def replay(
     run: RunPath,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A key of `schedule`: --set policy=exp3s"),
+        Option("--set", metavar="KEY=VALUE", help="Change a key of `schedule`: --set policy=exp3s"),
     ] = None,
 ) -> None:
     """What another policy, reward or setting would have sampled, given the logged rewards."""
-    from facetmt.commands import replay_run
+    from facetmt.recipe import split_setting
+    from facetmt.report.replay import replay as replay_run
+    from facetmt.report.replay import replay_text
 
-    replay_run(run, settings or [])
+    changes = {}
+    for word in settings or []:
+        key, value = split_setting(word, f"--set {word}", "--set policy=exp3s")
+        changes[key.removeprefix("schedule.")] = value
+    typer.echo(replay_text(replay_run(run, **changes)))
 
 
 def main() -> None:
@@ -320,5 +295,5 @@ def main() -> None:
     try:
         app()
     except UserError as error:
-        sys.stderr.write(f"facetmt: {error}\n")  # in one piece, whatever other threads may print
+        sys.stderr.write(f"facetmt: {error}\n")  # in one write, whatever other threads may print
         sys.exit(2)

@@ -1,4 +1,4 @@
-"""The one exception that means "the user can mend this": shown as one sentence, exit code 2, no traceback."""
+"""The one exception that means "the user can fix this": shown as one sentence, exit code 2, no traceback."""
 
 
 class UserError(Exception):

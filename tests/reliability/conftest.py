@@ -9,9 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig, VocabConfig
 from facetmt.data.prepare import prepare
-from facetmt.data.vocab import VocabConfig
 
 _spec = importlib.util.spec_from_file_location("lives", Path(__file__).with_name("lives.py"))
 _lives = importlib.util.module_from_spec(_spec)

@@ -27,6 +27,13 @@ SCHEDULES = {
     "exp3": [],
     "lagged": ["schedule.feedback_lag=1"],
     "mixed": ["schedule.policy=mixed"],
+    # the first measurements are at steps 50, 55, 61, ...
+    "auto": [
+        "schedule.policy=auto",
+        "schedule.objective={law: 1}",
+        "train.steps=80",
+        "train.validate_every=40",
+    ],
     "exp3s": [
         *("schedule.policy=exp3s", "schedule.reward=pgnorm", "optimiser.accumulate=2"),
         *("train.steps=70", "train.validate_every=35"),  # its steps take twice as long

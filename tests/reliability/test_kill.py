@@ -32,6 +32,22 @@ def test_row_01_so_does_a_run_with_another_schedule(project, lives, undisturbed)
     assert lives.differences(undisturbed("exp3s"), run) == []
 
 
+def test_row_32_so_does_a_policy_that_holds_averages_of_what_it_measured(project, lives, undisturbed):
+    run = project / "killed-auto"
+    moments = random.Random("auto 1")
+    late = lives.start(project, run, lives.SCHEDULES["auto"])
+    assert lives.await_moment(late, lambda: lives.steps_logged(run) > 56)  # between two measurements
+    late.kill()
+    late.communicate()
+    end = lives.kill_once(lives.start(project, run, lives.SCHEDULES["auto"]), run, moments, "save")
+    assert end.killed and end.resumed
+    lives.finish(project, run, lives.SCHEDULES["auto"])
+    whole = undisturbed("auto")
+    assert lives.differences(whole, run) == []
+    shares = (whole / "probs.csv").read_text(encoding="utf-8").splitlines()
+    assert shares[45].split(",")[1:] != shares[-1].split(",")[1:]  # it had learned something
+
+
 def test_row_01_a_run_killed_as_soon_as_it_has_logs_can_be_resumed(project, lives):
     run = project / "newborn"
     process = lives.start(project, run, lives.SCHEDULES["lagged"])

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from facetmt.commands import prepare_recipe, verify_recipe
+from facetmt.cli_data import data_verify
+from facetmt.cli_data import prepare as prepare_recipe
 from facetmt.data import build
-from facetmt.data.prepare import open_prepared
+from facetmt.data.config import VocabConfig
+from facetmt.data.prepared import open_prepared
 from facetmt.data.store import open_store
-from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.train.session import check_fingerprint
 
@@ -32,8 +33,7 @@ def child(tmp_path: Path, *before: str) -> subprocess.CompletedProcess[str]:
 import os, resource, sys
 from pathlib import Path
 from facetmt.data import build, prepare
-from facetmt.data.corpus import DataConfig
-from facetmt.data.vocab import VocabConfig
+from facetmt.data.config import DataConfig, VocabConfig
 from facetmt.errors import UserError
 config = DataConfig(root="corpus", source="de", target="en", dev_pairs=7, max_length=40,
                     vocab=VocabConfig("bpe", 120, coverage=1.0))
@@ -52,8 +52,10 @@ def test_row_30_without_room_nothing_half_made_is_opened_and_it_continues(
 ):
     done = child(tmp_path, f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))")
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f"cannot write to {tmp_path / 'out'} (File too large): make room and prepare again" in done.stderr
-    with pytest.raises(UserError, match=r"no prepared corpus in .*: run prepare first"):
+    assert (
+        f"{tmp_path / 'out'}: cannot be written (File too large); make room and prepare again" in done.stderr
+    )
+    with pytest.raises(UserError, match=r"no prepared corpus; run prepare first"):
         open_prepared(tmp_path / "out")
     resumed = prepare_corpus().fingerprint
     assert not list((tmp_path / "out").rglob(".*"))
@@ -70,7 +72,7 @@ def test_row_30_a_full_disk_leaves_the_former_state(corpus, prepare_corpus, tmp_
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(build.StoreWriter, "append", full)
-    with pytest.raises(UserError, match=r"cannot write to .*out \(No space left on device\): make room"):
+    with pytest.raises(UserError, match=r"out: cannot be written \(No space left on device\); make room"):
         prepare_corpus()
     assert open_prepared(tmp_path / "out").fingerprint == first
     assert not list((tmp_path / "out" / "facets").glob(".*"))
@@ -135,7 +137,7 @@ def test_row_04_a_flipped_bit_in_a_store_is_found_by_its_hash(corpus, prepare_co
             flipped[place] ^= 1 << place % 8
             (store.path / name).write_bytes(flipped)
             with pytest.raises(
-                UserError, match=f"{store.path} does not match its own hash: delete it and prep"
+                UserError, match=f"{store.path}: does not match its own hash; delete it and prep"
             ):
                 store.verify()
         (store.path / name).write_bytes(content)
@@ -145,18 +147,18 @@ def test_row_04_other_prepared_files_are_checked_too(corpus, prepare_corpus, tmp
     first = prepare_corpus().fingerprint
     out = tmp_path / "out"
     (out / "facets" / "it" / "facet.json").unlink()
-    with pytest.raises(UserError, match=r"facet\.json is missing or damaged: prepare again"):
+    with pytest.raises(UserError, match=r"facet\.json: missing or damaged; prepare again"):
         open_prepared(out)
     assert prepare_corpus().fingerprint == first
     (out / "vocabulary" / "spm.model").write_bytes(b"x")
-    with pytest.raises(UserError, match=r"vocabulary in .* is damaged: delete it and prepare again"):
+    with pytest.raises(UserError, match=r"the vocabulary is damaged; delete it and prepare again"):
         open_prepared(out)
     assert prepare_corpus().fingerprint == first
     (out / "prepared.json").write_text('{"version": 0}')
-    with pytest.raises(UserError, match="another version of facetmt: prepare again"):
+    with pytest.raises(UserError, match="another version of facetmt; prepare again"):
         open_prepared(out)
     (out / "prepared.json").write_text("{")
-    with pytest.raises(UserError, match=r"prepared\.json is damaged: prepare again"):
+    with pytest.raises(UserError, match=r"prepared\.json: damaged; prepare again"):
         open_prepared(out)
 
 
@@ -183,14 +185,14 @@ def test_a_folder_that_runs_depend_on_is_only_overwritten_when_asked(corpus, tmp
     recipe = tmp_path / "recipe.yaml"
     settings = "dev_pairs: 7, vocab: {size: 120, kind: bpe, coverage: 1.0}"
     recipe.write_text(f"data: {{root: corpus, source: de, target: en, {settings}}}\n", encoding="utf-8")
-    prepare_recipe(recipe, [])
+    prepare_recipe(recipe)
     fewer = ("--set", "data.facets=[it]")
     for arguments in (("prepare", recipe, *fewer), ("train", recipe, "--run", tmp_path / "run", *fewer)):
         said = refusal(*arguments)
         assert "(data.facets: not set -> [it])" in said and "prepare --overwrite" in said
     assert [facet.name for facet in open_prepared(tmp_path / "prepared").facets] == ["it", "law"]
     assert not (tmp_path / "run").exists()
-    prepare_recipe(recipe, ["data.facets=[it]"], overwrite=True)
+    prepare_recipe(recipe, overwrite=True, overrides=["data.facets=[it]"])
     assert [facet.name for facet in open_prepared(tmp_path / "prepared").facets] == ["it"]
 
 
@@ -201,7 +203,7 @@ def test_row_04_data_verify_names_every_damaged_store(corpus, prepare_corpus, re
     stores = [*prepared.stores("train"), *prepared.stores("dev")]
     size = sum((store.path / name).stat().st_size for store in stores for name in ("ids.bin", "offsets.bin"))
     assert prepared.verify() == size
-    verify_recipe(recipe, [])
+    data_verify(recipe)
     assert capsys.readouterr().out.startswith("2 facets, 0.0 MB: all as they were written")
     victims = [stores[0].path, stores[-1].path]
     for victim in victims:
@@ -210,7 +212,7 @@ def test_row_04_data_verify_names_every_damaged_store(corpus, prepare_corpus, re
         (victim / "ids.bin").write_bytes(content)
     said = refusal("data", "verify", recipe)
     assert all(
-        f"{victim} does not match its own hash: delete it and prepare again" in said for victim in victims
+        f"{victim}: does not match its own hash; delete it and prepare again" in said for victim in victims
     )
     for victim in victims:  # following the advice works
         shutil.rmtree(victim)

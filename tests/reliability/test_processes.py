@@ -127,6 +127,13 @@ def test_row_08_several_devices_train_as_one(project, alone, count, settings):
     assert_same_training(alone, run)
 
 
+def test_row_08_compositions_are_the_same_on_any_number_of_devices(project):
+    settings = ("schedule.policy=unimax", "optimiser.accumulate=2")
+    one = finish(project, project / "composed-1x1", 1, 1, *settings)
+    other = finish(project, project / "composed-2x2", 2, 2, *settings)
+    assert_same_training(one, other)
+
+
 def test_rows_07_and_08_two_processes_stopped_replaced_by_one_and_killed_train_as_one(project, alone):
     run = project / "processes-story"
     group = Group(project, run, 2, 1)

@@ -5,8 +5,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.data.corpus import DataConfig, FacetConfig
-from facetmt.data.layouts import discover
+from facetmt.data.config import DataConfig, FacetConfig
+from facetmt.data.discover import discover
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 
@@ -36,8 +36,8 @@ def complaint(path, text, overrides=()) -> str:
         ("model: {width: wide}", "line 7: model.width: Input should be a valid integer"),
         ("model: {width: 100}", "line 7: model:"),
         ("train: [1]", "line 7: train:"),
-        ("  exploration: 2", "line 5: schedule: exploration must lie between 0 and 1"),
-        ("  tau: 0", "line 5: schedule: tau must be a number other than 0; write .inf for uniform"),
+        ("  exploration: 2", "line 7: schedule.exploration: exploration must lie between 0 and 1"),
+        ("  tau: 0", "line 7: schedule.tau: tau must be a number other than 0; write .inf for uniform"),
         ("seed: 1\nseed: 2", "line 8: the key seed is written twice; keep one"),
         ("  bad: [1", "not a valid recipe"),
     ],
@@ -52,11 +52,11 @@ def test_row_26_a_bad_key_is_named_with_its_line_and_the_nearest_valid_one(tmp_p
     [
         (
             SMALL.replace("exp3", "exp4"),
-            "schedule: policy is 'exp4', which does not exist; did you mean exp3",
+            "line 6: schedule.policy: policy is 'exp4', which does not exist; did you mean exp3",
         ),
         ("data: {source: de, target: en}\n", "line 1: the key data.root is missing; add it"),
         ("seed: 3\n", "the key data is missing; add it"),
-        ("- a\n- b\n", "must hold keys and values"),
+        ("- a\n- b\n", "not keys and values"),
         (
             SMALL.replace("  target: en\n", "  target: en\n  facets:\n    it: {limt: 3}\n"),
             "line 6: there is no key data.facets.it.limt; did you mean data.facets.it.limit?",
@@ -139,14 +139,14 @@ def test_row_25_the_command_says_it_in_one_sentence(corpus, tmp_path, refusal):
 
 
 def test_row_25_duplicates_and_case_clashes_are_refused(corpus, tmp_path):
-    with pytest.raises(UserError, match="the facet it is there twice: remove one"):
+    with pytest.raises(UserError, match="the facet it is listed twice; remove one"):
         discover(config(facets=("it", "it")), tmp_path)
     with pytest.raises(
-        UserError, match="it and IT differ in case alone, which some file systems ignore: rename"
+        UserError, match="it and IT differ in case alone, which some file systems ignore; rename"
     ):
         discover(config(facets=("it", "IT")), tmp_path)
     files = FacetConfig(train=("it/train.de", "it/train.en"), dev=("it/dev.de", "it/dev.en"))
-    with pytest.raises(UserError, match="the facets a and b read the same files: remove one of them"):
+    with pytest.raises(UserError, match="the facets a and b read the same files; remove one of them"):
         discover(config(facets={"a": files, "b": files}), tmp_path)
 
 
@@ -155,7 +155,7 @@ def test_row_25_one_sentence_is_enough_for_a_facet(corpus, prepare_corpus):
     corpus("tiny", "dev", 1)
     prepared = prepare_corpus()
     assert len(prepared.stores("train")[2]) == 1
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 1]
+    assert [len(chosen) for chosen in prepared.dev.chosen] == [7, 6, 1]
 
 
 def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_corpus, tmp_path, write_lines):
@@ -172,7 +172,7 @@ def test_row_25_empty_facets_and_those_without_dev_are_refused(corpus, prepare_c
         prepare_corpus()
     for language in ("de", "en"):
         (tiny / f"dev.{language}").unlink()
-    with pytest.raises(UserError, match=rf"facet tiny has no dev text beside {tiny}/train\.de: add it"):
+    with pytest.raises(UserError, match=rf"facet tiny has no dev text beside {tiny}/train\.de; add it"):
         prepare_corpus()
     prepared = prepare_corpus(allow_missing_dev=True)
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6, 0]
+    assert [len(chosen) for chosen in prepared.dev.chosen] == [7, 6, 0]

@@ -22,7 +22,9 @@ from hypothesis.stateful import (
 )
 
 from facetmt.bandit import Exp3S, FacetScheduler
-from facetmt.data.batch import EOS, BatchConfig
+from facetmt.data.batch import EOS
+from facetmt.data.config import BatchConfig
+from facetmt.data.dev import DevSet
 from facetmt.data.sampler import DevSampler, FacetSampler
 from facetmt.data.store import StoreWriter, open_store
 from facetmt.errors import UserError
@@ -80,7 +82,7 @@ def new_life(directory: Path, stores, fresh: bool) -> SimpleNamespace:
         state={"w": np.zeros(4)},
         scheduler=FacetScheduler(list(FACETS), Exp3S(len(FACETS)), "pg", seed=3),
         sampler=FacetSampler(stores, shape, seed=3),
-        signal=DevSampler(stores, [np.arange(1)] * 3, shape, seed=3),
+        signal=DevSampler(DevSet(stores, [np.arange(1)] * 3), shape, seed=3),
         log=RunLog(directory, list(FACETS), fresh=fresh),
         tally=Tally(),
     )

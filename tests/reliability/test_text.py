@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from facetmt.data.batch import UNK
 from facetmt.data.chunks import Files, read_chunks
-from facetmt.data.clean import MOSES_LIMIT, Cleaner, plain, portions
-from facetmt.data.corpus import Facet, TagConfig, decode_chunk, read_parallel
+from facetmt.data.clean import MOSES_LIMIT, Cleaner, Text, plain, plain_pairs, portions
+from facetmt.data.config import TagConfig, VocabConfig
+from facetmt.data.corpus import Facet, decode_chunk
 from facetmt.data.lines import MAX_LINE, count_lines, read_lines
-from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+from facetmt.data.vocab import Vocabulary, train_model
 from facetmt.errors import UserError
 
 LINE_ENDS = ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\r"]  # in other programs
@@ -24,13 +25,17 @@ def parallel(folder, source: bytes, target: bytes, **more) -> Facet:
     return Facet("it", "de", "en", {"train": Files(folder / "t.de", folder / "t.en", **more)})
 
 
+def texts(facet: Facet, errors: str = "strict") -> list[Text]:
+    files = facet.files["train"]
+    return [plain_pairs(decode_chunk(chunk, files, errors)) for chunk in read_chunks(files)]
+
+
 def pairs(facet: Facet, errors: str = "strict") -> list[tuple[str, str, int]]:
-    return [tuple(pair) for pair in read_parallel(facet, "train", errors)]
+    return [tuple(pair) for text in texts(facet, errors) for pair in text.pairs]
 
 
 def dropped(facet: Facet) -> dict[str, int]:
-    files = facet.files["train"]
-    return sum((decode_chunk(chunk, files, "strict").dropped for chunk in read_chunks(files)), Counter())
+    return sum((text.dropped for text in texts(facet)), Counter())
 
 
 def joined(lines) -> bytes:
@@ -79,7 +84,7 @@ def test_row_19_unequal_files_are_named_with_their_counts_before_any_work(
     with pytest.raises(UserError) as caught:
         prepare_corpus()
     assert f"{target.with_suffix('.de')} has 20, {target} has 1;" in str(caught.value)
-    assert "need equally many lines" in str(caught.value)
+    assert "need the same number of lines" in str(caught.value)
     assert not (tmp_path / "out" / "prepared.json").exists() and not list((tmp_path / "out").glob(".*"))
 
 
@@ -133,9 +138,9 @@ def test_row_22_the_policy_on_odd_characters(odd, clean):
 
 def test_row_22_a_tab_in_a_tsv_is_an_error_with_its_line(tmp_path, write_lines):
     for name, lines, place in (
-        ("t.tsv", ["a\tA", "b\tB\tagain"], "line 2: 3 columns instead of 2; a tab inside a text"),
-        ("u.tsv", ["a\tA", "b"], "line 2: 1 columns instead of 2; a tab inside a text"),
-        ("v.tsv", ["a"], "line 1: there is no column 2, the text has 1; data.columns and data.labels count"),
+        ("t.tsv", ["a\tA", "b\tB\tagain"], "line 2: 3 columns instead of 2; remove a tab inside a text"),
+        ("u.tsv", ["a\tA", "b"], "line 2: 1 columns instead of 2; remove a tab inside a text"),
+        ("v.tsv", ["a"], "line 1: there is no column 2, only 1; check data.columns and data.labels"),
     ):
         path = write_lines(tmp_path / name, lines)
         with pytest.raises(UserError) as caught:

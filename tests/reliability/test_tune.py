@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
-from facetmt.commands import tune_recipe
+from facetmt import cli
 from facetmt.train import tune as module
 from facetmt.train.interrupt import EXIT_CODE
 from facetmt.train.run import Outcome
@@ -19,7 +20,9 @@ SHORT = ["train.steps=8", "train.validate_every=8", "train.log_every=1", "decode
 @pytest.fixture
 def search(project, tmp_path):
     def go(grid: str) -> int:
-        return tune_recipe(project / "recipe.yaml", tmp_path / "study", [grid], "grid", None, None, 1, SHORT)
+        with pytest.raises(typer.Exit) as left:
+            cli.tune(project / "recipe.yaml", tmp_path / "study", [grid], overrides=SHORT)
+        return left.value.exit_code
 
     return go
 
@@ -40,7 +43,7 @@ def test_row_34_a_setting_that_a_signal_stopped_resumes_from_its_checkpoint(
         patch.setattr(module.Pruner, "metrics", stop)
         assert search("schedule.exploration=0.2") == EXIT_CODE
     said = capsys.readouterr()
-    assert "interrupted" in said.out and "call it again" in said.err
+    assert "interrupted" in said.out and "run the same command again" in said.err
     (stopped,) = (tmp_path / "study").glob("exploration=*")
     assert max(steps(stopped)) < 8
     assert search("schedule.exploration=0.2") == 0
@@ -57,7 +60,7 @@ import os, sys
 from pathlib import Path
 from facetmt.train import tune as module
 module.train = lambda *given, **named: os.kill(os.getpid(), 9)
-grid = module.parse_grid(["schedule.exploration=0.2,0.4"])
+grid = {"schedule.exploration": [0.2, 0.4]}
 module.tune(Path(sys.argv[1]), Path(sys.argv[2]), grid, [], sampler="grid", trials=None, storage=None, seed=1)
 """
 

@@ -17,10 +17,10 @@ from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.report.tables import compare
 from facetmt.runlog import Run
-from facetmt.scoring import evaluate_run
+from facetmt.train.apply import evaluate_run
 from facetmt.train.restore import load_model
 from facetmt.train.run import train
-from facetmt.translate.stream import choose_facet
+from facetmt.translate.pipe import choose_facet
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 TINY = [  # the same shapes and constants for every task, so that they share compiled code

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from facetmt.report.page import write_report
-from facetmt.report.serve import make_server
+from facetmt.report.page.serve import make_server
 
 ROOT = Path(__file__).parents[2]
 SHOTS = ROOT / "artifacts" / "report"
@@ -51,12 +51,14 @@ def pages(tmp_path_factory):
     ]
     many = {"sizes": fake.many_facets(), "steps": 4000, "sentences": 2, "validations": 6}
     wide = fake.write_run(folder / "wide", learning_rate=0.01, exploration=0.5, **many)
+    auto = fake.write_run(folder / "auto", policy="auto", **few)
     strange = {HOSTILE_NAME: 10_000, "b & <b>b": 20_000}
     named = fake.write_run(folder / HOSTILE_NAME, sizes=strange, steps=400, sentences=3, hostile=True)
     return {
         "named": write_report([named], folder / "named.html"),
         "two": write_report(pair, folder / "two.html"),
         "many": write_report([wide], folder / "many.html"),
+        "auto": write_report([pair[0], auto], folder / "auto.html"),
         "runs": pair,
     }
 
@@ -187,6 +189,17 @@ def test_many_facets_are_the_top_ten_and_the_mean_of_the_others(browser, pages):
     assert browser.complaints == []
 
 
+def test_changes_of_shares_are_shown_with_the_run_that_made_them(browser, pages):
+    browser.complaints.clear()
+    browser.open(pages["auto"].as_uri())
+    shown = "Array.from(document.querySelectorAll('.news li'), i => i.offsetParent !== null && i.textContent)"
+    assert "Koran reduced to" in browser.run(shown)[0]
+    browser.run("document.querySelector('[data-run=\"0\"]').click()")
+    assert browser.run(shown)[0] is False
+    browser.run("sessionStorage.clear()")
+    assert browser.complaints == []
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", ["two", "many"])
@@ -208,7 +221,7 @@ def test_every_screen_size_and_colour_scheme(browser, pages, name, width, dark):
 
 
 def test_a_live_page_reloads_itself_when_the_logs_grow(browser, pages, tmp_path, monkeypatch):
-    monkeypatch.setattr("facetmt.report.serve.RELOAD", 1)
+    monkeypatch.setattr("facetmt.report.page.serve.RELOAD", 1)
     run = shutil.copytree(pages["runs"][1], tmp_path / "live")
     server = make_server([run], 0, patience=0.0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from facetmt.data.demo import DemoConfig, write
-from facetmt.data.vocab import VocabConfig
+from facetmt.data.config import VocabConfig
+from facetmt.demo.corpus import DemoConfig, write
 from facetmt.errors import UserError
 from facetmt.model import language_model
 from facetmt.model.config import ModelConfig
@@ -70,20 +70,20 @@ def test_a_small_text_gets_as_many_subwords_as_it_supports(styles, tmp_path, mon
     texts = (styles / "natural" / "test.de", styles / "translationese" / "test.de")
     with pytest.raises(Prepared):
         train_models(texts, tmp_path / "models", LabelConfig(), told.append)
-    assert re.fullmatch(r"the text supports ([\d,]+) subwords, not 8,000: \1 are used", told[0])
+    assert re.fullmatch(r"the text supports only ([\d,]+) subwords, not 8,000; using \1", told[0])
 
 
 def test_mistakes_are_named(styles, models, tmp_path):
     texts = (styles / "natural" / "train.de", styles / "translationese" / "train.de")
-    with pytest.raises(UserError, match=r"begun with other settings \(other settings\)"):
+    with pytest.raises(UserError, match=r"started with other settings \(other settings\)"):
         train_models(texts, models, LabelConfig(), lambda line: None)
-    with pytest.raises(UserError, match="is not empty and says nothing of what it holds"):
+    with pytest.raises(UserError, match="the folder is not empty and has no header"):
         train_models(texts, styles, LabelConfig(), lambda line: None)
-    with pytest.raises(UserError, match="holds no language models"):
+    with pytest.raises(UserError, match="no language models there"):
         load_models(tmp_path)
     (tmp_path / "a").write_text("natural\n", encoding="utf-8")
     (tmp_path / "b").write_text("natural\nnatural\n", encoding="utf-8")
-    with pytest.raises(UserError, match="equally many"):
+    with pytest.raises(UserError, match="give one label per line"):
         agreement(tmp_path / "a", tmp_path / "b")
 
 

@@ -11,24 +11,25 @@ import numpy as np
 import pytest
 
 from facetmt.cli import main
-from facetmt.data.demo import DemoConfig, write
+from facetmt.demo.corpus import DemoConfig, write
 from facetmt.select import shards
 
 LINES = 64
 # the process sends itself a real signal after a given amount of work of one kind
 CHILD = f"""
 import os, signal, sys
-from facetmt.select import pace, shards
+from facetmt import console
+from facetmt.select import shards
 shards.LINES = {LINES}
 what, left = sys.argv.pop(1), int(sys.argv.pop(1))
-worked = pace.Pace.worked
+worked = console.Pace.worked
 def counted(self, count):
     global left
     worked(self, count)
     left -= self._what.startswith(what)
     if left == 0:
         os.kill(os.getpid(), signal.SIGINT)
-pace.Pace.worked = counted
+console.Pace.worked = counted
 from facetmt.cli import main
 main()
 """
@@ -94,7 +95,7 @@ def results(out: Path) -> dict[str, bytes]:
 
 def test_filter_loses_nothing_to_signals(filtering, filtered, tmp_path):
     last = lives([("fine-tuning, stage 2", 2), ("scoring law", 1)], *filtering, tmp_path)
-    assert "trusted model is in" in last  # not trained again
+    assert "trusted model is already in" in last  # not trained again
     assert results(tmp_path) == results(filtered) != {}
 
 
@@ -117,7 +118,7 @@ def test_another_share_needs_no_scoring_and_other_settings_are_refused(filtering
     assert results(out) != results(filtered)
     assert json.loads((out / "filter.json").read_text())["rank"] == "within"
     assert undisturbed(*filtering, out, "--stages", "1") == 2
-    assert "begun with other settings (other fine-tuning): delete it" in capsys.readouterr().err
+    assert "started with other settings (other fine-tuning); delete it" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +146,7 @@ def margins(out: Path) -> dict[str, bytes]:
 def test_label_loses_nothing_to_signals(labelling, labelled, tmp_path):
     stops = [("translationese language", 2), ("labelling", 1)]
     last = lives(stops, *labelling, "--models", tmp_path / "lm", "--out", tmp_path / "out")
-    assert "are trained already" in last
+    assert "are already trained" in last
     assert (tmp_path / "out").read_bytes() == (labelled / "out").read_bytes()
     assert margins(tmp_path / "out") == margins(labelled / "out") and len(margins(labelled / "out")) > 1
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from facetmt.commands import prepare_recipe
+from facetmt.cli_data import prepare
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
 from facetmt.runlog import Run
-from facetmt.scoring import evaluate_run
+from facetmt.train.apply import evaluate_run
 from facetmt.train.run import train
 
 SETTINGS = ["--set", "train.steps=12", "--set", "train.validate_every=6", "--set", "train.keep_best=2"]
@@ -60,7 +60,7 @@ def test_evaluate_scores_every_facet_and_saves_what_was_scored(facetmt, run, pro
 
 def test_a_run_is_scored_on_the_facets_that_it_was_trained_on_or_not_at_all(run, project, tmp_path):
     other = f"prepared={tmp_path / 'prepared'}"
-    prepare_recipe(project / "recipe.yaml", ["data.facets=[koran,law]", "data.vocab.size=600", other])
+    prepare(project / "recipe.yaml", overrides=["data.facets=[koran,law]", "data.vocab.size=600", other])
     before = (run / "scores.json").read_bytes()
     with pytest.raises(
         UserError, match=r"trained on it, medical, subtitles, which .*facetmt prepare .*recipe\.yaml"
@@ -94,9 +94,13 @@ def test_a_group_of_nothing_is_refused_before_anything_is_trained_or_translated(
         train(load_recipe(project / "recipe.yaml", [f"evaluate.groups={groups}"]), tmp_path / "run")
     assert not (tmp_path / "run").exists()
     with pytest.raises(UserError, match=r"evaluate\.groups\.formal"):
-        prepare_recipe(
+        prepare(
             project / "recipe.yaml",
-            [f"evaluate.groups={groups}", "data.facets=[law,it]", f"prepared={tmp_path / 'prepared'}"],
+            overrides=[
+                f"evaluate.groups={groups}",
+                "data.facets=[law,it]",
+                f"prepared={tmp_path / 'prepared'}",
+            ],
         )
     assert not (tmp_path / "prepared").exists()
 

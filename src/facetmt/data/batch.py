@@ -1,7 +1,6 @@
-"""Packed batches: several sentence pairs a row, one static shape, little padding (DESIGN: data)."""
+"""Packed batches: several sentence pairs per row, one static shape, little padding."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,31 +22,6 @@ class Batch(NamedTuple):
     target_segment: Int32  # [R, T]
     target_position: Int32  # [R, T]
     facet: Int32  # [R, T] facet index of each target token, 0 at padding
-
-
-@dataclass(frozen=True)
-class BatchConfig:
-    """The one shape of every batch; the token budget of a side is rows x its length."""
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-    rows: int = 64  # rows a batch
-    length: int = 128  # tokens a row, on the source side and, unless given below, on the target side
-    target_length: int | None = None  # tokens a row on the target side
-    sentences: int | None = None  # at most so many pairs a batch; None: as many as fit
-
-    def __post_init__(self) -> None:
-        if self.rows < 1 or self.length < 2 or (self.target_length is not None and self.target_length < 2):
-            raise ValueError(
-                "a batch needs at least 1 row of at least 2 tokens: raise rows, length or target_length"
-            )
-        if self.sentences is not None and self.sentences < 1:
-            raise ValueError("sentences must be at least 1, or left out for as many pairs as fit")
-
-    @property
-    def width(self) -> tuple[int, int]:
-        """(S, T)."""
-        return self.length, self.length if self.target_length is None else self.target_length
 
 
 class Tokens(NamedTuple):
@@ -114,7 +88,7 @@ def _place_best(source: Int, target: Int, order: Int, row: Int, room: Int) -> No
 
 
 def fill(tokens: Tokens, row: Int, rows: int, width: tuple[int, int]) -> Batch:
-    """The batch of P pairs, given in the order of their rows (`row` [P] never falls)."""
+    """The batch of P pairs, given in the order of their rows (`row` [P] never decreases)."""
     first = np.searchsorted(row, row)  # index of the first pair in the same row
     segment = np.arange(len(row)) - first + 1
     source, source_segment, source_position = _lay(

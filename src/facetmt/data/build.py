@@ -1,6 +1,5 @@
-"""One facet to its folder: train and dev stores, dev and test text, and what all of it was made from."""
+"""Writing a facet's folder: train and dev stores, dev and test text, and what all of it was made from."""
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -14,33 +13,27 @@ from typing import Any, NamedTuple
 
 from facetmt.data.chunks import count_pairs, read_chunks
 from facetmt.data.codec import Codec
-from facetmt.data.corpus import DataConfig, Facet, SentencePair
+from facetmt.data.config import DataConfig
+from facetmt.data.corpus import Facet, SentencePair
 from facetmt.data.encode import Encoded, EncodeJob
-from facetmt.data.formats import SPLITS
-from facetmt.data.store import StoreWriter, open_store, replace_directory, write_synced
+from facetmt.data.layouts import SPLITS
+from facetmt.data.prepared import ABOUT, STORES, Report
+from facetmt.data.store import StoreWriter, open_store
 from facetmt.errors import UserError
+from facetmt.files import replace_directory, sha256, sha256_of
 
 VERSION = 1  # of everything that decides which ids a text becomes
-ABOUT = "facet.json"
-STORES = ("train", "dev")
-
-Report = dict[str, dict[str, Any]]  # split: pairs read and kept, dropped by reason
 
 
 class Scan(NamedTuple):
-    """What a first look at a facet's files found."""
+    """What the first reading of a facet's files found."""
 
     pairs: dict[str, int]  # by split
-    inputs: dict[str, tuple[int, int, str]]  # by file: size, time of change in ns, sha256
-
-
-def digest(value: object) -> str:
-    """sha256 of a value as JSON."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+    inputs: dict[str, tuple[int, int, str]]  # by file: size, modification time in ns, sha256
 
 
 def facet_settings(facet: Facet, config: DataConfig, root: Path, vocabulary: str) -> str:
-    """A digest of all that decides the facet's content, besides the content of its files."""
+    """A hash of everything that decides the facet's content, except the content of its files."""
     splits = {
         split: {
             key: _name(value, root) if isinstance(value, Path) else value
@@ -50,7 +43,7 @@ def facet_settings(facet: Facet, config: DataConfig, root: Path, vocabulary: str
     }
     languages = facet.source_language, facet.target_language
     rules = config.errors, asdict(config.clean), config.longest, asdict(config.tags)
-    return digest([VERSION, facet.name, languages, splits, rules, vocabulary])
+    return sha256_of([VERSION, facet.name, languages, splits, rules, vocabulary])
 
 
 def _name(path: Path, root: Path) -> str:
@@ -63,7 +56,7 @@ def _paths(facet: Facet, root: Path) -> dict[str, Path]:
 
 
 def is_fresh(directory: Path, facet: Facet, root: Path, settings: str) -> bool:
-    """Whether the folder holds what building the facet now would give; file contents as `_unchanged` says."""
+    """Whether the folder holds what building the facet now would give (`_unchanged` compares files)."""
     try:
         about = json.loads((directory / ABOUT).read_text("utf-8"))
         for split in STORES:
@@ -76,29 +69,24 @@ def is_fresh(directory: Path, facet: Facet, root: Path, settings: str) -> bool:
     return all(_unchanged(paths[name], *saved) for name, saved in about["inputs"].items())
 
 
-def _unchanged(path: Path, size: int, changed: int, sha256: str) -> bool:
-    """Same size and time of change: yes, without reading. Same size, other time: the hash decides."""
+def _unchanged(path: Path, size: int, changed: int, hashed: str) -> bool:
+    """Same size and modification time: yes, without reading. Same size, other time: the hash decides."""
     stat = path.stat()
-    return stat.st_size == size and (stat.st_mtime_ns == changed or _hash(path) == sha256)
-
-
-def _hash(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return stat.st_size == size and (stat.st_mtime_ns == changed or sha256(path) == hashed)
 
 
 def scan_facet(job: tuple[Facet, Path]) -> Scan:
-    """Read all files of a facet once: files that do not match are found before the long work."""
+    """Read all files of a facet once, so that files which do not match are found before the long work."""
     facet, root = job
     pairs = {split: count_pairs(files) for split, files in facet.files.items()}
     inputs = {}
     for name, path in _paths(facet, root).items():
         stat = path.stat()
-        inputs[name] = stat.st_size, stat.st_mtime_ns, _hash(path)
+        inputs[name] = stat.st_size, stat.st_mtime_ns, sha256(path)
     if not pairs["train"]:
         raise UserError(
-            f"facet {facet.name} is empty: {facet.files['train'].source} has no pairs for it; add text, or leave "
-            "the facet out of data.facets"
+            f"facet {facet.name} is empty: {facet.files['train'].source} has no pairs for it; add text,"
+            " or leave the facet out of data.facets"
         )
     return Scan(pairs, inputs)
 
@@ -122,15 +110,14 @@ def build_facet(
     codec: Codec,
     missing_dev: bool,
 ) -> Report:
-    """Write the facet's folder under a temporary name; it takes its own only when it is whole."""
+    """Write the facet's folder under a temporary name; it gets its own only when it is complete."""
     output.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
     try:
         report = _write_splits(parts, facet, work, codec)
         _check_report(report, facet, missing_dev)
-        write_synced(
-            work / ABOUT, json.dumps({**about, "report": report}, indent=1, ensure_ascii=False).encode()
-        )
+        text = json.dumps({**about, "report": report}, indent=1, ensure_ascii=False)
+        (work / ABOUT).write_text(text, encoding="utf-8")
         replace_directory(work, output)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -167,21 +154,11 @@ def write_text(folder: Path, split: str, pairs: Iterable[SentencePair]) -> None:
             file.writelines(f"{getattr(pair, side)}\n" for pair in pairs)
 
 
-def read_text(folder: Path, split: str) -> tuple[list[str], list[str]]:
-    """Raw source and target lines of a facet's dev or test text; empty lists where there is none."""
-    sides = []
-    for side in ("source", "target"):
-        path = folder / f"{split}.{side}"
-        text = path.read_bytes().decode("utf-8") if path.exists() else ""
-        sides.append(text.split("\n")[:-1])
-    return sides[0], sides[1]
-
-
 def _check_report(report: Report, facet: Facet, missing_dev: bool) -> None:
     for split in STORES:
         if not report[split]["kept"] and not (split == "dev" and missing_dev):
             reasons = "".join(f", {count} {reason}" for reason, count in report[split]["dropped"].items())
             raise UserError(
-                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons}; fix the "
-                "text, or leave the facet out of data.facets"
+                f"facet {facet.name} has no usable {split} pair: {report[split]['read']} read{reasons};"
+                " fix the text, or leave the facet out of data.facets"
             )

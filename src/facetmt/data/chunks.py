@@ -1,4 +1,4 @@
-"""Files to chunks of undecoded sentence pairs: line-aligned text, TSV columns, sidecars."""
+"""From files to chunks of undecoded sentence pairs: line-aligned text, TSV columns, sidecars."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ class Files:
     target: Path  # the same file for TSV
     columns: tuple[int, int] | None = None  # of a TSV file, counted from 0
     header: bool = False  # the TSV file's first line is not text
-    missing: tuple[str, ...] = ()  # a pair with one of these strings in it is not there
+    missing: tuple[str, ...] = ()  # a pair with one of these strings as a side does not exist
     label: str | None = None  # only pairs with this label ...
     labels: Path | int | None = None  # ... in this sidecar or TSV column, counted from 0
     keep: Path | None = None  # sidecar of 0 and 1
@@ -36,7 +36,7 @@ class Files:
 
 
 class Chunk(NamedTuple):
-    """Some undecoded pairs in a row, and how many were left out among them and why."""
+    """Some consecutive undecoded pairs, and how many were left out among them by reason."""
 
     numbers: Sequence[int]  # line number of each pair
     source: list[Line]
@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
     dropped: dict[str, int]
 
     def part(self, start: int, end: int) -> "Chunk":
-        """Some of the pairs; the first part has the counts."""
+        """Some of the pairs; the first part carries the counts."""
         cut = slice(start, end)
         return Chunk(self.numbers[cut], self.source[cut], self.target[cut], {} if start else self.dropped)
 
@@ -80,7 +80,7 @@ def _bounded(chunk: Chunk) -> Iterator[Chunk]:
 
 
 def _selected(files: Files) -> Iterator[Chunk]:
-    """The split's pairs; those that its markers or sidecars leave out are counted, those of other labels not."""
+    """The split's pairs; those left out by markers or sidecars are counted, those of other labels are not."""
     label = None if files.label is None else files.label.encode()
     missing = [marker.encode() for marker in files.missing]
     for numbers, source, target, labels, keeps in _rows(files):
@@ -106,18 +106,19 @@ def _selected(files: Files) -> Iterator[Chunk]:
 
 def _is_kept(value: Line, path: Path | None, number: int) -> bool:
     if value not in (b"0", b"1"):
-        raise UserError(f"{path}, line {number}: expected 0 or 1, found {value!r}")
+        raise UserError(
+            f"{path}, line {number}: expected 0 or 1, found {value!r}; write one of them on each line"
+        )
     return value == b"1"
 
 
 Column = list[Line]
-Rows = tuple[
-    Sequence[int], Column, Column, Column | None, Column | None
-]  # numbers, source, target, label, keep
+# numbers, source, target, label, keep
+Rows = tuple[Sequence[int], Column, Column, Column | None, Column | None]
 
 
 def _rows(files: Files) -> Iterator[Rows]:
-    """CHUNK_LINES lines at a time of all files of the split, which must have equally many."""
+    """CHUNK_LINES lines at a time of all files of the split, which must have the same number of lines."""
     sidecar = files.labels if isinstance(files.labels, Path) else None
     paths = [files.source, None if files.columns else files.target, sidecar, files.keep]
     count = 0
@@ -146,13 +147,13 @@ def _cells(line: Line, files: Files, number: int, count: int) -> list[bytes]:
     needed = 1 + max(*files.columns, files.labels if isinstance(files.labels, int) else 0)
     if len(cells) < needed and len(cells) == count:
         raise UserError(
-            f"{files.source}, line {number}: there is no column {needed}, the text has {count};"
-            " data.columns and data.labels count from 1, and a tab separates columns"
+            f"{files.source}, line {number}: there is no column {needed}, only {count};"
+            " check data.columns and data.labels, which count from 1; a tab separates columns"
         )
     if len(cells) != max(count, needed):
         raise UserError(
             f"{files.source}, line {number}: {len(cells)} columns instead of {max(count, needed)};"
-            " a tab inside a text or a missing one shifts the columns"
+            " remove a tab inside a text, or add the missing one"
         )
     return cells
 
@@ -166,7 +167,7 @@ def _aligned(paths: Sequence[Path | None]) -> Iterator[tuple[int, list[Column | 
         sizes = {len(column) for column in columns if column is not None}
         if len(sizes) > 1:
             check_aligned([path for path in paths if path is not None])
-            raise UserError(f"{paths[0]} or a file beside it changed while it was read: try again")
+            raise UserError(f"{paths[0]}: it or a file beside it changed while being read; try again")
         if sizes == {0}:
             return
         yield first, columns
@@ -178,12 +179,12 @@ def check_aligned(paths: Sequence[Path]) -> int:
     counts = {path: count_lines(path) for path in paths}
     if len(set(counts.values())) > 1:
         found = ", ".join(f"{path} has {count}" for path, count in counts.items())
-        raise UserError(f"line counts differ: {found}; line-aligned files need equally many lines")
+        raise UserError(f"line counts differ: {found}; aligned files need the same number of lines")
     return counts[paths[0]]
 
 
 def count_pairs(files: Files) -> int:
-    """Pairs of a split, the limit applied; all of it is read, so that files which do not match are found."""
+    """Pairs of a split, with its limit applied; all of it is read, which finds files that do not match."""
     if files.columns is None and files.label is None and files.keep is None and not files.missing:
         count = check_aligned(files.paths())
     else:

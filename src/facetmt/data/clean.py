@@ -1,50 +1,26 @@
-"""What happens to text before subwords and, undone, after them: odd characters, and the Moses pipeline."""
+"""Cleaning: what happens to text before subwords (and is undone after them), and which pairs it drops."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from facetmt.data.config import CleanConfig
+from facetmt.data.corpus import TOO_LONG, Decoded, SentencePair
 
 if TYPE_CHECKING:  # half a second to import, and only the Moses pipeline needs it
     from sacremoses import MosesDetokenizer, MosesDetruecaser, MosesTruecaser
 
-MOSES_LIMIT = 4_096  # characters; some of its regular expressions are quadratic beyond reason above that
+MOSES_LIMIT = 4_096  # characters; some of its regular expressions need quadratic time
 SENTENCE_ENDS = (". ", "! ", "? ", "… ", "。", "！", "？")
 
 # NUL and the other control characters, tab and lone CR among them, and the Unicode line ends
 _TO_SPACE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # BOM, zero-width space, word joiner, soft hyphen, bidi marks; not ZWNJ and ZWJ, which spell words and emoji
 _TO_NOTHING = re.compile(r"[\ufeff\u200b\u2060\u00ad\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]+")
-
-
-@dataclass(frozen=True)
-class CleanConfig:
-    """The recipe's `data.clean`: what is done to the text, and which pairs are dropped for their length."""
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-    moses: bool = False  # normalise punctuation, tokenise and truecase; undone in the output
-    max_words: int | None = None  # drop pairs with more words (tokens, with Moses) on either side
-    max_ratio: float | None = (
-        None  # drop pairs in which one side has more than so many times the other's words
-    )
-
-    def __post_init__(self) -> None:
-        if self.max_words is not None and self.max_words < 1:
-            raise ValueError("clean.max_words must be at least 1, or left out")
-        if self.max_ratio is not None and self.max_ratio < 1:
-            raise ValueError("clean.max_ratio must be at least 1, or left out")
-
-    def verdict(self, source: str, target: str) -> str | None:
-        """Why the pair is dropped ("words" or "ratio"), or None."""
-        if self.max_words is None and self.max_ratio is None:
-            return None
-        short, long = sorted((len(source.split()), len(target.split())))
-        if self.max_words is not None and long > self.max_words:
-            return "words"
-        return "ratio" if self.max_ratio is not None and long > self.max_ratio * short else None
 
 
 def plain(text: str) -> str:
@@ -54,8 +30,34 @@ def plain(text: str) -> str:
     return _TO_SPACE.sub(" ", _TO_NOTHING.sub("", text)).strip()
 
 
+class Text(NamedTuple):
+    """Pairs with text on both sides, and a count of the pairs dropped so far by reason."""
+
+    pairs: list[SentencePair]
+    source: list[str]  # of the pairs: plain, later cleaned
+    target: list[str]
+    dropped: Counter[str]
+
+    def where(self, keep: Sequence[bool]) -> "Text":
+        """The pairs for which `keep` holds."""
+        source, target = list(compress(self.source, keep)), list(compress(self.target, keep))
+        return Text(list(compress(self.pairs, keep)), source, target, self.dropped)
+
+
+def plain_pairs(decoded: Decoded) -> Text:
+    """The pairs with plain sides; those that are blank on a side are dropped."""
+    source = [plain(pair.source) for pair in decoded.pairs]
+    target = [plain(pair.target) for pair in decoded.pairs]
+    text = Text(decoded.pairs, source, target, decoded.dropped)
+    if not (all(source) and all(target)):
+        full = [bool(left and right) for left, right in zip(source, target, strict=True)]
+        text.dropped["blank"] += len(full) - sum(full)
+        text = text.where(full)
+    return text._replace(dropped=+text.dropped)
+
+
 def portions(text: str, limit: int = MOSES_LIMIT) -> list[str]:
-    """The text in parts of at most `limit` characters: cut at sentence ends, else at spaces, else anywhere."""
+    """The text in parts of at most `limit` characters, cut at sentence ends, spaces, or anywhere."""
     parts, start = [], 0
     while len(text) - start > limit:
         window = text[start : start + limit]
@@ -66,7 +68,7 @@ def portions(text: str, limit: int = MOSES_LIMIT) -> list[str]:
 
 
 class Cleaner:
-    """Text to what subwords are learned on, and back, by language."""
+    """From text to what subwords are learned on, and back, by language."""
 
     def __init__(self, moses: bool, truecasers: Mapping[str, Path] | None = None) -> None:
         self.moses = moses
@@ -74,14 +76,12 @@ class Cleaner:
         self._languages: dict[str, _Moses] = {}
 
     def forward(self, text: str, language: str) -> str:
-        """Plain text, with Moses also normalised, tokenised and truecased."""
-        tokens = self.tokenise(text, language)
-        return self.truecase(tokens, language) if self.moses else tokens
+        """Text as it stands in a file or comes from a user, cleaned."""
+        return self.forward_plain(plain(text), language)
 
-    def tokenise(self, text: str, language: str) -> str:
-        """`forward` without truecasing: what a truecaser is trained on."""
-        text = plain(text)
-        return self._of(language).tokenise(text) if self.moses else text
+    def forward_plain(self, text: str, language: str) -> str:
+        """Plain text; with Moses normalised, tokenised and, where there is a truecasing model, truecased."""
+        return self.truecase(self._of(language).tokenise(text), language) if self.moses else text
 
     def truecase(self, tokens: str, language: str) -> str:
         """The usual case at the start of a sentence, and for words never seen as they are spelt."""
@@ -139,3 +139,38 @@ def train_truecaser(lines: Iterable[str], path: Path) -> None:
     from sacremoses import MosesTruecaser
 
     MosesTruecaser().train((line.split() for line in lines), save_to=str(path))
+
+
+NO_LIMITS = CleanConfig()
+
+
+def clean_pairs(
+    text: Text, cleaner: Cleaner, languages: tuple[str, str], limits: CleanConfig = NO_LIMITS
+) -> Text:
+    """Plain pairs cleaned; pairs too long for Moses and those beyond the limits are dropped."""
+    if not cleaner.moses and limits.max_words is None and limits.max_ratio is None:
+        return text
+    keep, sides, dropped = [], [], text.dropped.copy()
+    for pair in zip(text.source, text.target, strict=True):
+        if cleaner.moses and max(map(len, pair)) > MOSES_LIMIT:
+            reason: str | None = f"{TOO_LONG} (characters)"
+        else:
+            source, target = map(cleaner.forward_plain, pair, languages)
+            reason = verdict(source, target, limits)
+        if reason is None:
+            sides.append((source, target))
+        else:
+            dropped[reason] += 1
+        keep.append(reason is None)
+    source_side, target_side = [source for source, _ in sides], [target for _, target in sides]
+    return Text(list(compress(text.pairs, keep)), source_side, target_side, dropped)
+
+
+def verdict(source: str, target: str, limits: CleanConfig) -> str | None:
+    """Why a cleaned pair is dropped, or None."""
+    if limits.max_words is None and limits.max_ratio is None:
+        return None
+    short, long = sorted((len(source.split()), len(target.split())))
+    if limits.max_words is not None and long > limits.max_words:
+        return f"{TOO_LONG} (words)"
+    return "ratio" if limits.max_ratio is not None and long > limits.max_ratio * short else None

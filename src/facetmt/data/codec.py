@@ -1,6 +1,5 @@
-"""Text to ids and back for one model: cleaning, subwords and tags together, as training and translating need them."""
+"""From text to ids and back: cleaning, subwords and tags together, the same for training and translation."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Sequence
@@ -9,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from facetmt.data.batch import EOS
 from facetmt.data.clean import Cleaner
-from facetmt.data.corpus import Facet, TagConfig
+from facetmt.data.config import TagConfig
+from facetmt.data.corpus import Facet
 from facetmt.data.names import check_facets, check_name
-from facetmt.data.store import write_atomic
-from facetmt.data.vocab import Vocabulary, load_vocabulary, save_vocabulary
+from facetmt.data.store import spans
+from facetmt.data.vocab import Side, Vocabulary, as_lists, load_vocabulary, save_vocabulary
 from facetmt.errors import UserError
+from facetmt.files import sha256, write_whole
+
+Int = NDArray[np.int64]
 
 CODEC = "codec.json"
 
@@ -54,28 +58,48 @@ class Codec:
     def prefix(self, name: str, tag: str | None = None) -> list[int]:
         """Ids of the tags before a source sentence of the facet; `tag` forces the facet tag of another."""
         if tag is not None and not self.tags.facet:
-            raise UserError(
-                "this model was trained without facet tags (data.tags.facet), so none can be forced"
-            )
+            raise UserError("this model was trained without facet tags (data.tags.facet); leave out the tag")
         tagged = replace(self.facet(name), name=self.facet(tag or name).name)
         return [self.vocabulary.tag(symbol) for symbol in tag_names(tagged, self.tags)]
 
+    def languages(self, name: str) -> tuple[str, str]:
+        """Source and target language of the facet."""
+        facet = self.facet(name)
+        return facet.source_language, facet.target_language
+
+    def ids(self, cleaned: Sequence[str], facet: str, side: Side, tag: str | None = None) -> tuple[Int, Int]:
+        """tags x EOS or y EOS of each cleaned line, back to back, and the lengths; all text passes here."""
+        prefix = self.prefix(facet, tag) if side == "source" else []
+        return with_ends(*self.vocabulary.encode_flat(cleaned, side), prefix)
+
+    def encode(self, lines: Sequence[str], facet: str, side: Side, tag: str | None = None) -> tuple[Int, Int]:
+        """`ids` of lines that are not cleaned yet; a blank line has no x."""
+        language = self.languages(facet)[side == "target"]
+        return self.ids([self.cleaner.forward(line, language) for line in lines], facet, side, tag)
+
     def encode_source(self, lines: Sequence[str], facet: str, tag: str | None = None) -> list[list[int]]:
-        """tags x EOS of each line; a blank line has no x."""
-        language, prefix = self.facet(facet).source_language, self.prefix(facet, tag)
-        cleaned = [self.cleaner.forward(line, language) for line in lines]
-        return [[*prefix, *ids, EOS] for ids in self.vocabulary.encode(cleaned, "source")]
+        """tags x EOS of each line."""
+        return as_lists(*self.encode(lines, facet, "source", tag))
 
     def encode_target(self, lines: Sequence[str], facet: str) -> list[list[int]]:
         """y EOS of each line."""
-        language = self.facet(facet).target_language
-        cleaned = [self.cleaner.forward(line, language) for line in lines]
-        return [[*ids, EOS] for ids in self.vocabulary.encode(cleaned, "target")]
+        return as_lists(*self.encode(lines, facet, "target"))
 
     def decode(self, ids: Iterable[Sequence[int]], facet: str) -> list[str]:
         """Finished text of target ids, each up to its first EOS."""
         language = self.facet(facet).target_language
         return [self.cleaner.backward(text, language) for text in self.vocabulary.decode(ids, "target")]
+
+
+def with_ends(ids: Int, lengths: Int, prefix: list[int]) -> tuple[Int, Int]:
+    """prefix x EOS of each line, back to back, and the new lengths."""
+    longer = lengths + len(prefix) + 1
+    whole = np.full(int(longer.sum()), EOS)
+    begin = np.cumsum(longer) - longer
+    whole[spans(begin + len(prefix), lengths)] = ids
+    for offset, tag in enumerate(prefix):
+        whole[begin + offset] = tag
+    return whole, longer
 
 
 def truecaser_path(directory: Path, language: str) -> Path:
@@ -90,9 +114,9 @@ def save_codec(codec: Codec, directory: Path) -> None:
         "moses": codec.cleaner.moses,
         "tags": {"target_language": bool(codec.tags.target_language), "facet": codec.tags.facet},
         "facets": [[facet.name, facet.source_language, facet.target_language] for facet in codec.facets],
-        "truecase": {language: _sha256(path) for language, path in codec.cleaner.truecasers.items()},
+        "truecase": {language: sha256(path) for language, path in codec.cleaner.truecasers.items()},
     }
-    write_atomic(directory / CODEC, json.dumps(about, indent=1, ensure_ascii=False).encode())
+    write_whole(directory / CODEC, json.dumps(about, indent=1, ensure_ascii=False))
 
 
 def open_codec(directory: Path) -> Codec:
@@ -103,26 +127,19 @@ def open_codec(directory: Path) -> Codec:
         facets = [Facet(*names) for names in about["facets"]]
         tags, moses, hashes = TagConfig(**about["tags"]), bool(about["moses"]), dict(about["truecase"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise UserError(f"{directory / CODEC} is missing or damaged: prepare again") from None
-    check_facets(
-        [facet.name for facet in facets]
-    )  # they become paths again, and the file may be a stranger's
-    for language in {
-        *hashes,
-        *(side for facet in facets for side in (facet.source_language, facet.target_language)),
-    }:
+        raise UserError(f"{directory / CODEC}: missing or damaged; prepare again") from None
+    # names become paths again, and the file may come from a stranger
+    check_facets([facet.name for facet in facets])
+    spoken = {side for facet in facets for side in (facet.source_language, facet.target_language)}
+    for language in spoken | set(hashes):
         check_name(language, "language")
     truecasers = {language: truecaser_path(directory, language) for language in hashes}
     for language, path in truecasers.items():
-        if not path.is_file() or _sha256(path) != hashes[language]:
+        if not path.is_file() or sha256(path) != hashes[language]:
             raise UserError(
-                f"{path} is missing or not the one that was prepared: put it back or prepare again"
+                f"{path}: missing, or not the one that was prepared; put it back or prepare again"
             )
     return Codec(vocabulary, Cleaner(moses, truecasers), facets, tags)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def copy_codec(source: Path, target: Path) -> None:

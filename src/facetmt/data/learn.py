@@ -12,12 +12,14 @@ from typing import NamedTuple, TextIO
 import numpy as np
 
 from facetmt.data.chunks import Chunk, Files, read_chunks
-from facetmt.data.clean import MOSES_LIMIT, Cleaner, train_truecaser
+from facetmt.data.clean import Cleaner, clean_pairs, plain_pairs, train_truecaser
 from facetmt.data.codec import Codec, save_codec, tag_names, truecaser_path
-from facetmt.data.corpus import DataConfig, Facet, TagConfig, decode_chunk
+from facetmt.data.config import DataConfig, TagConfig, VocabConfig
+from facetmt.data.corpus import Facet, decode_chunk
 from facetmt.data.permutation import permuted, stream_key
-from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+from facetmt.data.vocab import Vocabulary, train_model
 from facetmt.data.workers import Workers
+from facetmt.files import move_whole
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 LINE, BLOCK = 200, 1 << 20  # characters of a shuffled line, words shuffled at once
@@ -35,7 +37,7 @@ class SampleJob(NamedTuple):
 
 
 class SampleText(NamedTuple):
-    """Sampled text, plain or tokenised, each line as often as it counts."""
+    """Sampled text, plain or tokenised, each line repeated as often as it counts."""
 
     languages: tuple[str, str]
     sides: tuple[list[str], list[str]]
@@ -46,7 +48,7 @@ Share = tuple[int, int]  # lines of a facet in the sample: of its source, of its
 
 
 def shares(facets: Sequence[Facet], counts: Mapping[str, int], config: VocabConfig) -> dict[str, Share]:
-    """Lines of each facet in the sample: facets or languages upsampled to the largest, then cut, are equally many."""
+    """Lines of each facet in the sample: facets or languages upsampled to the largest, then cut equally."""
     if config.balance == "language":
         return _language_shares(facets, counts, config.sample)
     budget = max(1, config.sample // 2)
@@ -58,7 +60,7 @@ def shares(facets: Sequence[Facet], counts: Mapping[str, int], config: VocabConf
 
 
 def _language_shares(facets: Sequence[Facet], counts: Mapping[str, int], sample: int) -> dict[str, Share]:
-    """The paper's way: a language is one text, whichever facets and sides its lines stand in."""
+    """As in the paper: a language is one text, whichever facets and sides its lines are in."""
     sizes: Counter[str] = Counter()
     for facet in facets:
         sizes[facet.source_language] += counts[facet.name]
@@ -75,7 +77,7 @@ def _language_shares(facets: Sequence[Facet], counts: Mapping[str, int], sample:
 
 
 def sample_jobs(facet: Facet, config: DataConfig, count: int, share: Share) -> Iterator[SampleJob]:
-    """`share` of the facet's `count` training pairs, side by side, evenly repeated where it has fewer."""
+    """`share` of the facet's `count` training pairs, by side, evenly repeated where it has fewer."""
     key = stream_key(config.seed, "vocabulary", facet.name)
     copies = [side // count for side in share]
     extras = [np.sort(permuted(np.arange(side % count), count, key)) for side in share]
@@ -105,18 +107,14 @@ def _cleaner(moses: bool) -> Cleaner:
 
 
 def sample_text(job: SampleJob) -> SampleText:
-    """Decode, clean and repeat; what could not be trained on is not learned from."""
+    """Decode, clean and repeat; pairs that could not be trained on are left out."""
     repeats = dict(zip(job.chunk.numbers, job.repeats, strict=True))
     cleaner = _cleaner(job.moses)
     result = SampleText(job.languages, ([], []), sum(map(sum, job.repeats)))
-    text = decode_chunk(job.chunk, job.files, job.errors)
+    text = clean_pairs(plain_pairs(decode_chunk(job.chunk, job.files, job.errors)), cleaner, job.languages)
     for pair, *sides in zip(text.pairs, text.source, text.target, strict=True):
-        if job.moses and max(map(len, sides)) > MOSES_LIMIT:
-            continue
-        for line, language, lines, times in zip(
-            sides, job.languages, result.sides, repeats[pair.line], strict=True
-        ):
-            lines.extend([cleaner.tokenise(line, language)] * times if times else [])
+        for line, lines, times in zip(sides, result.sides, repeats[pair.line], strict=True):
+            lines.extend([line] * times)
     return result
 
 
@@ -131,7 +129,7 @@ def learn_codec(
     workers: Workers,
     progress: Progress,
 ) -> None:
-    """Learn everything that the text's ids depend on and save it in `directory`."""
+    """Learn everything that turns text into ids and save it in `directory`."""
     work = directory / "sample"
     work.mkdir()
     parts = shares(facets, counts, config.vocab)
@@ -183,7 +181,7 @@ def _write_samples(texts: Iterator[SampleText], work: Path, progress: Callable[[
 
 
 def _learn_truecasing(samples: Samples, directory: Path, workers: Workers) -> dict[str, Path]:
-    """A truecasing model a language, learned from its tokenised sample, which is then truecased."""
+    """One truecasing model per language, learned from its tokenised sample, which is then truecased."""
     languages = sorted({language for _, language in samples})
     models = {language: truecaser_path(directory, language) for language in languages}
     learning = [
@@ -210,10 +208,10 @@ def _train(job: tuple[list[Path], VocabConfig]) -> bytes:
 
 
 def shuffled(lines: Iterable[str]) -> Iterator[str]:
-    """The words of all lines in an order that is random, but always the same, put into lines again."""
-    # SentencePiece needs time in the square of the passages that occur twice to find its first pieces, and there
-    # are many: upsampled facets repeat lines, the two directions of a language pair repeat whole files. Pieces
-    # never go across a space, so the order of words is nothing that it learns from.
+    """The words of all lines in a random but fixed order, put into lines again."""
+    # SentencePiece needs time quadratic in the number of repeated passages to find its first pieces, and
+    # there are many: upsampled facets repeat lines, the two directions of a language pair repeat whole files.
+    # Pieces never cross a space, so it learns nothing from the order of words.
     numbers: dict[str, int] = {}
     tokens = array("i")
     for line in lines:
@@ -226,7 +224,7 @@ def shuffled(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _filled(words: Iterable[str]) -> Iterator[str]:
-    """Lines of some LINE characters, or of one word that is longer."""
+    """Lines of about LINE characters, or of one longer word."""
     line: list[str] = []
     size = 0
     for word in words:
@@ -249,4 +247,4 @@ def _truecase_file(job: tuple[Path, str, Path]) -> None:
     cased = path.with_suffix(".cased")
     with open(cased, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{cleaner.truecase(line, language)}\n" for line in _lines(path))
-    cased.replace(path)
+    move_whole(cased, path)

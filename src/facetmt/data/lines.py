@@ -1,4 +1,4 @@
-"""Bytes to lines: plain or gzip files, split at the newline byte and nowhere else."""
+"""From bytes to lines: plain or gzip files, split at the newline byte and nowhere else."""
 
 import gzip
 import zlib
@@ -26,14 +26,14 @@ def read_lines(path: Path) -> Iterator[bytes | None]:
     for block in _blocks(path):
         text = rest + block
         lines = text.split(b"\n")
-        rest = lines.pop()[: MAX_LINE + 2]  # the end of an endless line is dropped: it is too long already
+        rest = lines.pop()[: MAX_LINE + 2]  # the rest of a very long line is dropped: it is too long already
         yield from _trim(lines, b"\r" in text)
     if rest:
         yield from _trim([rest], True)
 
 
 def count_lines(path: Path) -> int:
-    """How many lines read_lines gives, several times as fast."""
+    """The number of lines that read_lines yields, several times as fast."""
     count, last = 0, b"\n"
     for block in _blocks(path):
         count += block.count(b"\n")
@@ -42,7 +42,7 @@ def count_lines(path: Path) -> int:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """The file's bytes without a BOM, never an empty block; every fault is one sentence."""
+    """The file's bytes without a BOM, never an empty block; an error is one sentence."""
     try:
         with open_bytes(path) as file:
             block = file.read(BLOCK)
@@ -55,11 +55,13 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield block
                 block = file.read(BLOCK)
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist: check the path") from None
+        raise UserError(f"{path}: does not exist; check the path") from None
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise UserError(f"{path} is not a whole gzip file ({error}): fetch it again") from None
+        raise UserError(f"{path}: not a whole gzip file ({error}); fetch it again") from None
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
+        raise UserError(
+            f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
+        ) from None
 
 
 def _trim(lines: list[bytes], has_cr: bool) -> list[bytes] | list[bytes | None]:
@@ -71,7 +73,7 @@ def _trim(lines: list[bytes], has_cr: bool) -> list[bytes] | list[bytes | None]:
 
 
 def looks_like_utf16(block: bytes) -> bool:
-    """A BOM says so; so do NUL bytes, several, that make up a quarter of the text."""
+    """It has a BOM, or NUL bytes make up a quarter of it."""
     return block.startswith(OTHER_BOMS) or block.count(0) * 4 >= max(8, len(block))
 
 
@@ -82,7 +84,7 @@ def decode(text: list[bytes], path: Path, number: Sequence[int], errors: str) ->
 def decode(
     text: bytes | list[bytes], path: Path, number: int | Sequence[int], errors: str
 ) -> str | list[str]:
-    """UTF-8 text of one line or many; invalid bytes are an error with the place, or U+FFFD with "replace"."""
+    """UTF-8 text of one line or many; invalid bytes are an error with the place, or U+FFFD by "replace"."""
     if isinstance(text, bytes):
         return _decode(text, path, cast(int, number), errors)
     try:

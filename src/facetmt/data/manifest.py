@@ -1,4 +1,4 @@
-"""prepared.json: what a prepared folder was made for, so that it is not overwritten for something else."""
+"""prepared.json: the settings that a folder was prepared with, so that others do not overwrite it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 from facetmt.errors import UserError
 
 VERSION = 1
@@ -21,16 +21,16 @@ def read_manifest(output: Path) -> Manifest:
     try:
         manifest = json.loads((output / MANIFEST).read_text("utf-8"))
     except FileNotFoundError:
-        raise UserError(f"there is no prepared corpus in {output}: run prepare first") from None
+        raise UserError(f"{output}: no prepared corpus; run prepare first") from None
     except (OSError, ValueError, RecursionError):
-        raise UserError(f"{output / MANIFEST} is damaged: prepare again") from None
+        raise UserError(f"{output / MANIFEST}: damaged; prepare again") from None
     if not isinstance(manifest, dict) or manifest.get("version") != VERSION:
-        raise UserError(f"{output} was prepared by another version of facetmt: prepare again")
+        raise UserError(f"{output}: prepared by another version of facetmt; prepare again")
     return manifest
 
 
 def former_manifest(output: Path) -> Manifest | None:
-    """What was prepared in a folder before, if it can be told."""
+    """The manifest of what was prepared in a folder before, if it can be read."""
     try:
         return read_manifest(output)
     except UserError:
@@ -38,7 +38,7 @@ def former_manifest(output: Path) -> Manifest | None:
 
 
 def new_manifest(config: DataConfig, fingerprints: Mapping[str, str], former: Manifest | None) -> Manifest:
-    """The manifest of what was prepared now; a folder of an earlier version keeps the dev set that it had."""
+    """The manifest of what was prepared now; a folder of an earlier version keeps its dev set."""
     return {
         "version": VERSION,
         "dev_pairs": config.dev_pairs,
@@ -50,12 +50,12 @@ def new_manifest(config: DataConfig, fingerprints: Mapping[str, str], former: Ma
 
 
 def cuts_dev(manifest: Manifest) -> bool:
-    """Whether every facet has as many dev pairs as the smallest, as it was in earlier versions."""
+    """Whether every facet has only as many dev pairs as the smallest one, as in earlier versions."""
     return bool(manifest.get("dev_cut", True))
 
 
 def settings_of(config: DataConfig) -> dict[str, Any]:
-    """The recipe's `data` as JSON, without the place of the text, which may move."""
+    """The recipe's `data` as JSON, without the folder of the text, which may move."""
     settings = json.loads(json.dumps({**asdict(config), "max_length": config.longest}))
     del settings["root"]
     for section in SECTIONS:
@@ -64,10 +64,10 @@ def settings_of(config: DataConfig) -> dict[str, Any]:
 
 
 def check_settings(manifest: Manifest, config: DataConfig, facets: Sequence[str], output: Path) -> None:
-    """Refuse to prepare for other settings what was prepared in a folder: runs may depend on it."""
+    """Refuse to prepare a folder again with other settings: runs may depend on it."""
     now = settings_of(config)
     was = manifest.get("settings")
-    if not isinstance(was, dict):  # of an earlier version, which recorded only this
+    if not isinstance(was, dict):  # earlier versions recorded only this
         was = {key: manifest.get(key) for key in ("dev_pairs", "seed")}
         if set(manifest.get("facets") or ()) - set(facets):
             was, now = {**was, "facets": list(manifest["facets"])}, {**now, "facets": list(facets)}
@@ -75,8 +75,8 @@ def check_settings(manifest: Manifest, config: DataConfig, facets: Sequence[str]
     if changed:
         said = "; ".join(f"data.{key}: {_said(was[key])} -> {_said(now[key])}" for key in changed)
         raise UserError(
-            f"{output} was prepared with other settings ({said}); give another folder as `prepared`, or replace it by "
-            "`facetmt prepare --overwrite`, after which runs that were trained on it can be neither resumed nor scored"
+            f"{output}: prepared with other settings ({said}); give another folder as `prepared`, or replace"
+            " it by `facetmt prepare --overwrite`: runs trained on it can then be neither resumed nor scored"
         )
 
 

@@ -1,4 +1,4 @@
-"""Names of facets, languages and test sets: each becomes a file or folder name, so none may lead elsewhere."""
+"""Names of facets, languages and test sets: each becomes part of a path, so none may point elsewhere."""
 
 import re
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ LONGEST = 100  # characters
 
 
 def fault(name: object) -> str | None:
-    """Why a name cannot be that of a file, a column and a tag; None if it can."""
+    """Why a name cannot be used for a file, a column and a tag; None if it can."""
     if not isinstance(name, str):
-        return "because it is no text"
+        return "because it is not text"
     ends = name.startswith(".") or name != name.strip()
     if not name or len(name) > LONGEST or ends or not name.isprintable():
         return "because it is empty, too long, unprintable, or has dots or spaces at its ends"
@@ -20,9 +20,9 @@ def fault(name: object) -> str | None:
 
 
 def check_name(name: object, kind: str) -> None:
-    """Refuse a name that is not safe; `kind` says what it would name."""
+    """Refuse a name that is not safe; `kind` says what it names."""
     if reason := fault(name):
-        raise UserError(f"{name!r} cannot name a {kind} {reason}: rename it")
+        raise UserError(f"{name!r} cannot name a {kind} {reason}; rename it")
 
 
 def check_facets(names: Sequence[str]) -> None:
@@ -33,8 +33,9 @@ def check_facets(names: Sequence[str]) -> None:
         other = seen.setdefault(name.casefold(), name)
         if other != name:
             raise UserError(
-                f"the facets {other} and {name} differ in case alone, which some file systems ignore: rename"
+                f"the facets {other} and {name} differ in case alone, which some file systems ignore;"
+                " rename one of them"
             )
     if len(seen) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise UserError(f"the facet {twice} is there twice: remove one")
+        raise UserError(f"the facet {twice} is listed twice; remove one")

@@ -19,20 +19,20 @@ def stream_key(*parts: object) -> int:
 
 def permuted(positions: Int, n: int, key: int) -> Int:
     """Index in [0, n) at each position of an endless stream of epochs, each a fresh permutation of n."""
-    epoch, place = np.divmod(positions, n)
+    epoch, inside = np.divmod(positions, n)
     keys = _mix(epoch.astype(np.uint64) ^ np.uint64(key))
-    # n <= height * width < n + height: walking out of the grid's spare cells takes next to no time
+    # n <= height * width < n + height: few cells of the grid are spare, so few draws are repeated
     height = max(1, math.isqrt(n - 1) + 1)
     width = -(-n // height)
-    index = _feistel(place, keys, height, width)
+    index = _feistel(inside, keys, height, width)
     while (outside := index >= n).any():
         index[outside] = _feistel(index[outside], keys[outside], height, width)
     return index
 
 
-def _feistel(place: Int, keys: NDArray[np.uint64], height: int, width: int) -> Int:
+def _feistel(index: Int, keys: NDArray[np.uint64], height: int, width: int) -> Int:
     """left += F(right) mod height, right += F(left) mod width, in turn: a bijection of the grid."""
-    left, right = (half.astype(np.uint64) for half in np.divmod(place, width))
+    left, right = (half.astype(np.uint64) for half in np.divmod(index, width))
     for number in range(ROUNDS):
         salt = keys + np.uint64(number)
         if number % 2:

@@ -1,4 +1,4 @@
-"""A corpus to token stores: only what changed is done again, and nothing half-written is ever opened."""
+"""From a corpus to token stores: only what changed is redone, and nothing half-written is ever opened."""
 
 import json
 import shutil
@@ -9,140 +9,40 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from facetmt.data import build
-from facetmt.data.build import ABOUT, Scan, digest
-from facetmt.data.clean import Cleaner
-from facetmt.data.codec import copy_codec, open_codec
-from facetmt.data.corpus import DataConfig, Facet
+from facetmt.data.build import Scan
+from facetmt.data.codec import open_codec
+from facetmt.data.config import DataConfig
+from facetmt.data.corpus import Facet
+from facetmt.data.discover import discover
 from facetmt.data.encode import Encoded, encode_chunk
-from facetmt.data.layouts import discover
 from facetmt.data.learn import Progress, learn_codec
 from facetmt.data.manifest import (
     MANIFEST,
     VERSION,
     Manifest,
     check_settings,
-    cuts_dev,
     former_manifest,
     new_manifest,
-    read_manifest,
 )
-from facetmt.data.permutation import permuted, stream_key
-from facetmt.data.store import Store, open_store, replace_directory, write_atomic, write_synced
-from facetmt.data.vocab import Vocabulary
+from facetmt.data.prepared import (
+    ABOUT,
+    FACETS,
+    REPORT,
+    STORES,
+    VOCABULARY,
+    Prepared,
+    facet_report,
+    fingerprint_of,
+    open_prepared,
+)
+from facetmt.data.store import open_store
 from facetmt.data.workers import Workers, open_workers
 from facetmt.errors import UserError
+from facetmt.files import replace_directory, sha256_of, write_whole
 
-REPORT, VOCABULARY, FACETS = "report.json", "vocabulary", "facets"
 SETTINGS = "settings.sha256"  # what the vocabulary was learned with
-SMALL, MOSES_SMALL = 8 << 20, 1 << 19  # bytes of text that are not worth starting processes for
-
-Int = NDArray[np.int64]
-
-
-class Prepared:
-    """A prepared corpus: facets in order, their stores, and all that turns text into ids and back."""
-
-    def __init__(self, directory: Path, manifest: Manifest) -> None:
-        fingerprints: dict[str, str] = dict(manifest["facets"])
-        self.directory = directory
-        self.codec = open_codec(directory / VOCABULARY)
-        self.facets = [self.codec.facet(name) for name in fingerprints]
-        self.reports = {name: _about(directory, name)["report"] for name in fingerprints}
-        self._stores = {
-            split: [open_store(directory / FACETS / facet.name / split) for facet in self.facets]
-            for split in build.STORES
-        }
-        for facet, *stores in zip(self.facets, *self._stores.values(), strict=True):
-            if _fingerprint(stores) != fingerprints.get(facet.name):
-                raise UserError(f"{directory} was left half prepared (facet {facet.name}): prepare again")
-        self.dev_chosen = _balanced(
-            self._stores["dev"], int(manifest["dev_pairs"]), manifest["seed"], cut=cuts_dev(manifest)
-        )
-        self.fingerprint: dict[str, str] = {
-            "vocabulary": self.vocabulary.fingerprint,
-            "dev set": digest([indices.tolist() for indices in self.dev_chosen]),
-            **{f"facet {name}": value for name, value in fingerprints.items()},
-        }
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary of all facets."""
-        return self.codec.vocabulary
-
-    @property
-    def cleaner(self) -> Cleaner:
-        """What happens to text before and after subwords."""
-        return self.codec.cleaner
-
-    def stores(self, split: str) -> list[Store]:
-        """One store a facet, in the order of the facets; split is "train" or "dev"."""
-        return list(self._stores[split])
-
-    def verify(self) -> int:
-        """Read every store and compare it with its hash, which opening one does not; the bytes that were read."""
-        damage, size = [], 0
-        for store in (*self.stores("train"), *self.stores("dev")):
-            try:
-                size += store.verify()
-            except UserError as error:
-                damage.append(str(error))
-        if damage:
-            raise UserError("; ".join(damage))
-        return size
-
-    def text(self, facet: str, split: str) -> tuple[list[str], list[str]]:
-        """Raw source and target lines of dev (as in the dev store) or test text."""
-        return build.read_text(self.directory / FACETS / facet, split)
-
-    def dev_text(self, facet: str) -> tuple[list[str], list[str]]:
-        """Raw source and target lines of the facet's part of the balanced dev set."""
-        number = [known.name for known in self.facets].index(facet)
-        source, target = self.text(facet, "dev")
-        chosen = self.dev_chosen[number].tolist()
-        return [source[index] for index in chosen], [target[index] for index in chosen]
-
-    def copy_vocabulary(self, directory: Path) -> None:
-        """Copy all that `codec.open_codec` needs, so that a run can translate without this folder."""
-        copy_codec(self.directory / VOCABULARY, directory)
-
-
-def _about(directory: Path, facet: str) -> dict[str, Any]:
-    path = directory / FACETS / facet / ABOUT
-    try:
-        about: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return {"report": dict(about["report"])}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise UserError(f"{path} is missing or damaged: prepare again") from None
-
-
-def _fingerprint(stores: Sequence[Store]) -> str:
-    return digest([store.header.sha256 for store in stores])
-
-
-def _balanced(stores: Sequence[Store], pairs: int, seed: int, *, cut: bool) -> list[Int]:
-    """Indices of so many dev pairs of each facet, or all that it has; `cut`: no more than the smallest has."""
-    count = min([pairs, *(len(store) for store in stores if len(store) and cut)])
-    return [
-        np.sort(
-            permuted(
-                np.arange(min(count, len(store))), max(1, len(store)), stream_key(seed, "dev", store.name)
-            )
-        )
-        for store in stores
-    ]
-
-
-def open_prepared(output: Path) -> Prepared:
-    """What `prepare` left in a folder; an error says so if it is missing, damaged or half done."""
-    manifest = read_manifest(output)
-    try:
-        return Prepared(output, manifest)
-    except (KeyError, TypeError, ValueError):
-        raise UserError(f"{output / MANIFEST} is damaged: prepare again") from None
+SMALL, MOSES_SMALL = 8 << 20, 1 << 19  # bytes of text too few to start processes for
 
 
 def prepare(
@@ -154,9 +54,9 @@ def prepare(
     *,
     overwrite: bool = False,
 ) -> Prepared:
-    """Bring `output` up to date with the corpus; `workers` processes (None: one per core, 1: none besides this).
+    """Bring `output` up to date with the corpus; `workers` processes (None: one per core, 1: only this one).
 
-    A folder that was prepared with other settings is left alone, unless `overwrite` says so.
+    A folder prepared with other settings is refused, unless `overwrite` says so.
     """
     tell: Progress = progress or (lambda stage, done, total: None)
     root = base / config.root
@@ -173,7 +73,7 @@ def prepare(
         _finish(output, facets, lambda fingerprints: new_manifest(given, fingerprints, former))
     except OSError as error:
         raise UserError(
-            f"cannot write to {output} ({error.strerror or error}): make room and prepare again"
+            f"{output}: cannot be written ({error.strerror or error}); make room and prepare again"
         ) from error
     return open_prepared(output)
 
@@ -197,16 +97,16 @@ def _refresh(
 
 
 def vocabulary_settings(config: DataConfig, facets: Sequence[Facet]) -> str:
-    """A digest of what the vocabulary depends on; the text itself is not part of it (docs/data.md)."""
+    """A hash of what the vocabulary depends on; the text itself is not part of it (docs/data.md)."""
     names = sorted([facet.name, facet.source_language, facet.target_language] for facet in facets)
-    # as earlier versions wrote it, so that what they learned is not learned again
+    # as earlier versions wrote it, so that their vocabularies are not learned again
     balance = {"facet": True, "none": False}.get(str(config.vocab.balance), config.vocab.balance)
     vocab = {**asdict(config.vocab), "balance": balance}
-    return digest([VERSION, vocab, config.clean.moses, asdict(config.tags), config.seed, names])
+    return sha256_of([VERSION, vocab, config.clean.moses, asdict(config.tags), config.seed, names])
 
 
 def _is_learned(directory: Path, settings: str) -> bool:
-    """Whether the folder holds a whole vocabulary that was learned with these settings."""
+    """Whether the folder holds a complete vocabulary learned with these settings."""
     try:
         open_codec(directory)
         return (directory / SETTINGS).read_text("utf-8") == settings
@@ -253,7 +153,7 @@ def _learn(
     try:
         counts = {name: scan.pairs["train"] for name, scan in scans.items()}
         learn_codec(sorted(facets, key=lambda facet: facet.name), config, counts, work, workers, tell)
-        write_synced(work / SETTINGS, settings.encode())
+        (work / SETTINGS).write_text(settings, encoding="utf-8")
         replace_directory(work, directory)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -290,18 +190,18 @@ def _told(parts: Iterator[Encoded], total: int, tell: Progress) -> Iterator[Enco
 def _finish(output: Path, facets: Sequence[Facet], manifest: Callable[[dict[str, str]], Manifest]) -> None:
     """Write the manifest if it changed, then remove what no longer belongs to the corpus."""
     fingerprints = {
-        facet.name: _fingerprint([open_store(output / FACETS / facet.name / split) for split in build.STORES])
+        facet.name: fingerprint_of([open_store(output / FACETS / facet.name / split) for split in STORES])
         for facet in facets
     }
-    reports = {facet.name: _about(output, facet.name)["report"] for facet in facets}
+    reports = {facet.name: facet_report(output, facet.name) for facet in facets}
     contents: dict[str, Any] = {REPORT: reports, MANIFEST: manifest(fingerprints)}
     for name, value in contents.items():
         data = json.dumps(value, indent=1, ensure_ascii=False).encode()
         path = output / name
         if not path.is_file() or path.read_bytes() != data:
-            write_atomic(path, data)
+            write_whole(path, data)
     others = (folder for folder in (output / FACETS).iterdir() if folder.name not in fingerprints)
-    # what prepare did not write is not its to remove, wherever `prepared` points
+    # remove only what prepare wrote, wherever `prepared` points
     own = (folder for folder in others if (folder / ABOUT).is_file() or folder.name.startswith("."))
     for folder in (*own, *output.glob(f".{VOCABULARY}-*")):
         shutil.rmtree(folder)

@@ -1,22 +1,20 @@
-"""Which batch comes next: one endless seeded stream a facet, or one over the whole, and where each stands."""
+"""Which batch comes next: one endless seeded stream per facet, or one over all, and how far each has got."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from facetmt.data.batch import Batch, BatchConfig
+from facetmt.data.batch import Batch
+from facetmt.data.config import BatchConfig
+from facetmt.data.dev import DevSet
 from facetmt.data.permutation import stream_key
 from facetmt.data.store import Store
 from facetmt.data.stream import Cursor, Packed, PairSet, Stream, filled
 from facetmt.errors import UserError
 
-SPARE = (
-    2  # rows more of text that each facet's rows are packed from: one row alone is then filled to over 90 %
-)
-
-Int = NDArray[np.int64]
+# extra rows of text that each facet's rows are packed from: even a single row is then over 90 % full
+SPARE = 2
 
 
 class Sampler:
@@ -62,18 +60,21 @@ class Sampler:
         return {"seed": self._seed, "streams": streams}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go where `state` says; an error names what does not match."""
+        """Continue from `state`; an error names what does not match."""
         saved = state["streams"]
         if state["seed"] != self._seed:
             raise UserError(
-                f"the saved sampler has seed {state['seed']}, this one {self._seed}: use the same seed"
+                f"the saved sampler has seed {state['seed']}, this one {self._seed}; use the same seed"
             )
         if differ := sorted(set(saved) ^ set(self.names)):
-            raise UserError(f"the saved sampler has other facets than this corpus ({', '.join(differ)})")
+            raise UserError(
+                f"the saved sampler has other facets than this corpus ({', '.join(differ)}); use the same"
+            )
         for name, stream in zip(self.names, self._streams, strict=True):
             if saved[name]["pairs"] != len(stream.pairs):
                 raise UserError(
-                    f"{name} had {saved[name]['pairs']} pairs when saved, but has {len(stream.pairs)} now"
+                    f"{name} had {saved[name]['pairs']} pairs when saved, but has {len(stream.pairs)} now;"
+                    " restore its text"
                 )
         self._cursors = [
             Cursor(int(saved[name]["position"]), tuple(map(int, saved[name]["pending"])))
@@ -92,25 +93,19 @@ class FacetSampler(Sampler):
         rows: slice | None = None,
         *,
         purpose: str = "facet",
-        chosen: Sequence[Int] | None = None,
     ) -> None:
-        """Streams of another `purpose` are in another order; `chosen` pairs of each store, where it has any."""
+        """Streams of another `purpose` are in another order."""
         if len({store.name for store in stores}) != len(stores):
             raise ValueError("two stores have the same facet name")
-        sets = [
-            PairSet([store], [index], None if chosen is None else [chosen[index]])
-            for index, store in enumerate(stores)
-        ]
         streams = {
-            store.name: Stream(pairs, config, stream_key(seed, purpose, store.name), rows)
-            for store, pairs in zip(stores, sets, strict=True)
-            if chosen is None or len(pairs)
+            store.name: Stream(PairSet([store], [index]), config, stream_key(seed, purpose, store.name), rows)
+            for index, store in enumerate(stores)
         }
         super().__init__(streams, seed)
 
 
 class RowSampler(FacetSampler):
-    """Batches whose rows are shared out among the facets, each from its own stream (that of `FacetSampler`)."""
+    """Batches whose rows are divided among the facets, each from its own stream (that of `FacetSampler`)."""
 
     def __init__(
         self,
@@ -165,15 +160,21 @@ class MixedSampler(Sampler):
 
 
 class DevSampler(Sampler):
-    """Random batches from the balanced dev set: `chosen` has the indices of each facet."""
+    """Random batches from the balanced dev set."""
+
+    def __init__(self, dev: DevSet, config: BatchConfig, seed: int, rows: slice | None = None) -> None:
+        super().__init__({"dev": Stream(dev.pairs(), config, stream_key(seed, "dev"), rows)}, seed)
+
+
+class DevFacetSampler(Sampler):
+    """Homogeneous batches from the balanced dev set; a facet without dev pairs has no stream."""
 
     def __init__(
-        self,
-        stores: Sequence[Store],
-        chosen: Sequence[Int],
-        config: BatchConfig,
-        seed: int,
-        rows: slice | None = None,
+        self, dev: DevSet, config: BatchConfig, seed: int, rows: slice | None = None, *, purpose: str
     ) -> None:
-        pairs = PairSet(stores, range(len(stores)), chosen)
-        super().__init__({"dev": Stream(pairs, config, stream_key(seed, "dev"), rows)}, seed)
+        streams = {
+            store.name: Stream(dev.facet(index), config, stream_key(seed, purpose, store.name), rows)
+            for index, store in enumerate(dev.stores)
+            if len(dev.chosen[index])
+        }
+        super().__init__(streams, seed)

@@ -5,15 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from facetmt.data.build import STORES
 from facetmt.data.corpus import TOO_LONG
-from facetmt.data.formats import SPLITS
-from facetmt.data.prepare import Prepared
+from facetmt.data.layouts import SPLITS
+from facetmt.data.prepared import STORES, Prepared
 
-MUCH = 0.2  # a larger share of a facet that is too long is a mistake in the settings or in the text
+MUCH = 0.2  # if more of a facet than this is too long, the settings or the text are wrong
 ADVICE = {  # what to do, by what there is too much of
-    "bytes": "is the text one sentence per line?",
-    "characters": "is the text one sentence per line?",
+    "bytes": "put one sentence on each line",
+    "characters": "put one sentence on each line",
     "words": "raise data.clean.max_words, or split the lines",
     "subwords": "raise data.max_length and batch.length, or split the lines",
 }
@@ -46,7 +45,7 @@ class CorpusStats(NamedTuple):
 
 
 def stats(prepared: Prepared) -> tuple[CorpusStats, list[FacetStats]]:
-    """The corpus's row, and a row a facet."""
+    """The row of the corpus, and one row per facet."""
     rows = []
     for facet, store in zip(prepared.facets, prepared.stores("train"), strict=True):
         report = prepared.reports[facet.name]
@@ -95,8 +94,8 @@ def losses(prepared: Prepared) -> list[str]:
                 main = max(reasons, key=reasons.__getitem__)
                 advice = ADVICE.get(main.removeprefix(TOO_LONG).strip(" ()"), ADVICE["subwords"])
                 found.append(
-                    f"facet {name}: {lost:,} of {read:,} {split} pairs ({lost / read:.0%}) were dropped as {main}; "
-                    f"{advice}"
+                    f"facet {name}: {lost:,} of {read:,} {split} pairs ({lost / read:.0%}) were dropped as"
+                    f" {main}; {advice}"
                 )
     return found
 

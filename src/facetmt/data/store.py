@@ -3,7 +3,6 @@
 import hashlib
 import json
 import mmap
-import os
 import shutil
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from facetmt.errors import UserError
+from facetmt.files import replace_directory
 
 VERSION = 1
 HEADER, IDS, OFFSETS = "header.json", "ids.bin", "offsets.bin"
@@ -25,7 +25,7 @@ Int = NDArray[np.int64]
 
 
 class Header(NamedTuple):
-    """What header.json says of a store; `sha256` covers ids and offsets, so it is the store's fingerprint."""
+    """What header.json says about a store; `sha256` covers ids and offsets: it is the store's fingerprint."""
 
     version: int
     name: str  # the facet
@@ -41,7 +41,7 @@ class Header(NamedTuple):
 
 
 class Store:
-    """Pairs at random access; opening reads the header alone, the first access maps the files."""
+    """Random access to pairs; opening reads only the header, the first access maps the files."""
 
     def __init__(self, path: Path, header: Header) -> None:
         self.path = path
@@ -67,7 +67,7 @@ class Store:
         return self.header.source_tokens + self.header.target_tokens
 
     def _damage(self) -> UserError:
-        return UserError(f"{self.path / OFFSETS} is damaged: delete {self.path} and prepare again")
+        return UserError(f"{self.path / OFFSETS}: damaged; delete {self.path} and prepare again")
 
     def lengths(self, indices: Int) -> tuple[Int, Int]:
         """Tokens of source and target, [P] each."""
@@ -94,7 +94,7 @@ class Store:
         return begin, middle, end
 
     def verify(self) -> int:
-        """Read the whole store and compare with the header's hash; the bytes that were read."""
+        """Read the whole store and compare it with the header's hash; return the number of bytes read."""
         digest, size = hashlib.sha256(), 0
         for name in (IDS, OFFSETS):
             with open(self.path / name, "rb") as file:
@@ -102,7 +102,7 @@ class Store:
                     digest.update(hashlib.sha256(block).digest())
                     size += len(block)
         if digest.hexdigest() != self.header.sha256:
-            raise UserError(f"{self.path} does not match its own hash: delete it and prepare again")
+            raise UserError(f"{self.path}: does not match its own hash; delete it and prepare again")
         return size
 
 
@@ -111,31 +111,35 @@ def open_store(path: Path) -> Store:
     try:
         fields = json.loads((path / HEADER).read_text("utf-8"))
     except FileNotFoundError:
-        raise UserError(f"there is no token store at {path}: run prepare first") from None
+        raise UserError(f"{path}: no token store; run prepare first") from None
     except (ValueError, OSError, RecursionError) as error:
-        raise UserError(f"cannot read {path / HEADER} ({error}): delete {path} and prepare again") from None
+        raise UserError(
+            f"{path / HEADER}: cannot be read ({error}); delete {path} and prepare again"
+        ) from None
     if not isinstance(fields, dict) or fields.get("version") != VERSION or set(fields) != set(Header._fields):
-        raise UserError(f"{path} was written by another version of facetmt: delete it and prepare again")
+        raise UserError(f"{path}: written by another version of facetmt; delete it and prepare again")
     header = Header(**fields)
     if not _is_sound(header):
-        raise UserError(f"{path / HEADER} is damaged: delete {path} and prepare again")
+        raise UserError(f"{path / HEADER}: damaged; delete {path} and prepare again")
     expected = {
         IDS: (header.source_tokens + header.target_tokens) * np.dtype(header.dtype).itemsize,
         OFFSETS: (2 * header.pairs + 1) * 8,
     }
     for name, size in expected.items():
         if (path / name).is_symlink():
-            raise UserError(f"{path / name} is a symbolic link; stores hold plain files only: prepare again")
+            raise UserError(
+                f"{path / name}: a symbolic link, but stores hold plain files only; prepare again"
+            )
         found = (path / name).stat().st_size if (path / name).exists() else 0
         if found != size:
             raise UserError(
-                f"{path / name} has {found} bytes instead of {size}: delete {path} and prepare again"
+                f"{path / name}: {found} bytes instead of {size}; delete {path} and prepare again"
             )
     return Store(path, header)
 
 
 def _is_sound(header: Header) -> bool:
-    """Whether every field is of the kind that StoreWriter writes; sizes are compared with the files."""
+    """Whether every field has a type that StoreWriter writes; sizes are compared with the files elsewhere."""
     counts = (header.pairs, header.source_tokens, header.target_tokens)
     longest = (header.longest_source, header.longest_target)
     return (
@@ -148,7 +152,7 @@ def _is_sound(header: Header) -> bool:
 
 
 class StoreWriter:
-    """Appends pairs to a directory that takes its final name only when everything is on the disk."""
+    """Appends pairs to a folder that gets its final name only when everything is on the disk."""
 
     def __init__(self, path: Path, name: str, split: str, vocabulary: str, dtype: np.dtype[Any]) -> None:
         self.path = path
@@ -197,7 +201,7 @@ class StoreWriter:
             "longest_target": int(self._longest[1]),
             "sha256": digest,
         }
-        write_synced(self._work / HEADER, json.dumps(header, indent=1).encode())
+        (self._work / HEADER).write_text(json.dumps(header, indent=1), encoding="utf-8")
         replace_directory(self._work, self.path)
 
 
@@ -220,45 +224,10 @@ class _HashedFile:
         if self._block:
             self._digests += hashlib.sha256(self._block).digest()
         self._file.flush()
-        os.fsync(self._file.fileno())
         return bytes(self._digests)
 
     def close(self) -> None:
         self._file.close()
-
-
-def write_synced(path: Path, data: bytes) -> None:
-    """Write and fsync."""
-    with open(path, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file under its final name only when all of it is on the disk."""
-    work = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write_synced(work, data)
-        os.replace(work, path)
-    finally:
-        work.unlink(missing_ok=True)
-
-
-def replace_directory(new: Path, final: Path) -> None:
-    """Give the directory `new` its final name; what had that name is removed."""
-    if final.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{final.name}-old-", dir=final.parent))
-        os.replace(final, old / "store")
-        os.replace(new, final)
-        shutil.rmtree(old)
-    else:
-        os.replace(new, final)
-    descriptor = os.open(final.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _map(path: Path, dtype: str) -> NDArray[Any]:
@@ -268,7 +237,7 @@ def _map(path: Path, dtype: str) -> NDArray[Any]:
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if sys.platform != "win32":
-        mapped.madvise(mmap.MADV_RANDOM)  # reading ahead would fetch many times what a shuffled batch needs
+        mapped.madvise(mmap.MADV_RANDOM)  # read-ahead would fetch many times what a shuffled batch needs
     return np.frombuffer(mapped, dtype)
 
 

@@ -6,13 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.batch import Batch, BatchConfig, Tokens, assign_rows, fill
+from facetmt.data.batch import Batch, Tokens, assign_rows, fill
+from facetmt.data.config import BatchConfig
 from facetmt.data.permutation import permuted
 from facetmt.data.store import Store, spans
 from facetmt.errors import UserError
 
 LOOKAHEAD = 1.02  # tokens in the pool for each token of room in the batch
-AGED = 8  # a pair that has waited for so many pools of pairs is placed first
+AGED = 8  # a pair that has waited for this many pools of pairs is placed first
 BLOCK = 128  # rows packed at once, so that time stays linear in the number of rows
 
 Int = NDArray[np.int64]
@@ -34,7 +35,7 @@ class PairSet:
         return int(self._ends[-1]) if len(self._ends) else 0
 
     def mean_lengths(self) -> tuple[float, float]:
-        """Mean tokens a pair of source and target (of whole stores)."""
+        """Mean source and target tokens per pair (of whole stores)."""
         headers = [store.header for store in self.stores]
         pairs = max(1, sum(header.pairs for header in headers))
         return (
@@ -80,14 +81,14 @@ class PairSet:
 
 
 class Cursor(NamedTuple):
-    """A place in an endless stream of pairs; position // pairs is the epoch."""
+    """A position in an endless stream of pairs; position // pairs is the epoch."""
 
     position: int = 0  # pairs taken from the stream so far
     pending: tuple[int, ...] = ()  # positions taken, but left for the next batch
 
 
 class Packed(NamedTuple):
-    """P pairs that share some rows: the row of each (never falling), its index in the set of pairs, its lengths."""
+    """P pairs in some rows: the row of each (never decreasing), its index in the set, its lengths."""
 
     row: Int  # [P]
     pair: Int  # [P]
@@ -102,7 +103,7 @@ class Stream:
     """
 
     def __init__(self, pairs: PairSet, config: BatchConfig, key: int, rows: slice | None = None) -> None:
-        _check_fit(pairs, config)
+        check_fit(pairs, config)
         self.pairs = pairs
         self.config = config
         self._key = key
@@ -114,9 +115,9 @@ class Stream:
         return filled(self.pairs, packed, self._rows, self.config.width), cursor
 
     def pack(self, cursor: Cursor, rows: int, sentences: int | None, spare: int = 0) -> tuple[Packed, Cursor]:
-        """What fills `rows` rows from `cursor` on, with at most so many `sentences`; the cursor after it.
+        """What fills `rows` rows from `cursor` on, with at most `sentences` pairs; and the cursor after it.
 
-        `spare` rows more of text to choose from fill few rows as well as many.
+        With `spare` more rows of text to choose from, a few rows are filled as well as many.
         """
         parts = []
         for start in range(0, rows, BLOCK):
@@ -155,7 +156,7 @@ class Stream:
         return indices, *self.pairs.lengths(indices)
 
     def _wanted(self, rows: int, source: int, target: int) -> int:
-        """How many new pairs fill the pool, given the tokens that wait in it already."""
+        """How many new pairs fill the pool, given the tokens already waiting in it."""
         mean_source, mean_target = self.pairs.mean_lengths()
         room_source, room_target = (LOOKAHEAD * rows * width for width in self.config.width)
         fill_source, fill_target = (room_source - source) / mean_source, (room_target - target) / mean_target
@@ -169,20 +170,8 @@ def filled(pairs: PairSet, packed: Packed, rows: slice, width: tuple[int, int]) 
     return fill(pairs.tokens(pair, (source, target)), row - rows.start, rows.stop - rows.start, width)
 
 
-def dev_batches(
-    stores: Sequence[Store], chosen: Sequence[Int], config: BatchConfig, rows: slice | None = None
-) -> Iterator[Batch]:
-    """The whole balanced dev set once, in order as far as packing allows; the last batch is padded."""
-    pairs = PairSet(stores, range(len(stores)), chosen)
-    _check_fit(pairs, config)
-    source, target = pairs.lengths(np.arange(len(pairs)))
-    for found, row in packed_once(source, target, config):
-        packed = Packed(row, found, source[found], target[found])
-        yield filled(pairs, packed, rows or slice(0, config.rows), config.width)
-
-
 def packed_once(source: Int, target: Int, config: BatchConfig) -> Iterator[tuple[Int, Int]]:
-    """Every pair once, in order as far as packing allows: the pairs of each batch, and their rows (never falling)."""
+    """Every pair once, as far as possible in order: each batch's pairs, and their rows (never decreasing)."""
     waiting = np.arange(len(source))
     room = LOOKAHEAD * config.rows * min(config.width)
     while len(waiting):
@@ -202,16 +191,16 @@ def _by_row(row: Int) -> tuple[Int, Int]:
     return placed, row[placed]
 
 
-def _check_fit(pairs: PairSet, config: BatchConfig) -> None:
-    """No pair may be longer than a row, and there must be one: said before the first batch."""
+def check_fit(pairs: PairSet, config: BatchConfig) -> None:
+    """Refuse pairs longer than a row, and an empty set, before the first batch."""
     source_width, target_width = config.width
     for header in (store.header for store in pairs.stores):
         if header.longest_source > source_width or header.longest_target > target_width:
             raise UserError(
                 f"facet {header.name} has pairs of up to {header.longest_source} source and"
-                f" {header.longest_target} target tokens, but rows have {source_width} and {target_width}:"
-                " lower data.max_length or lengthen the rows"
+                f" {header.longest_target} target tokens, but rows have {source_width} and {target_width};"
+                " lower data.max_length or raise batch.length"
             )
     if not len(pairs):
         names = ", ".join(store.name for store in pairs.stores)
-        raise UserError(f"there are no pairs to draw from in {names}: add text or remove the facet")
+        raise UserError(f"there are no pairs to draw from in {names}; add text or remove the facet")

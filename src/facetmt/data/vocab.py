@@ -1,59 +1,32 @@
-"""Subwords: SentencePiece behind one id space with reserved tags that no text can spell."""
+"""Subwords: SentencePiece models behind one id space with reserved tags that no text can spell."""
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import sentencepiece
 from numpy.typing import NDArray
 
 from facetmt.data.batch import BOS, EOS, PAD, UNK
+from facetmt.data.config import SPECIAL_IDS, VocabConfig
 from facetmt.data.lines import MAX_LINE
-from facetmt.data.store import write_atomic
 from facetmt.errors import UserError
+from facetmt.files import write_whole
 
 PIECES = ("<pad>", "<unk>", "<s>", "</s>")
-# What the model files call them: training skips over a piece's name in the text, and "</s>" does occur in text.
+# Their names in the model files: training skips a piece's name in the text, and "</s>" does occur in text.
 HIDDEN = ("⟦pad⟧", "⟦unk⟧", "⟦s⟧", "⟦/s⟧")
-META = len(PIECES)
-THREADS = 4  # fixed: the sums of unigram training depend on it, and the same text must give the same pieces
+THREADS = (
+    4  # fixed: the sums of unigram training depend on it, and the same text must always give the same pieces
+)
 
 Side = Literal["source", "target"]
 Int = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class VocabConfig:
-    """The recipe's `data.vocab`."""
-
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-    kind: Literal["unigram", "bpe"] = "unigram"  # how SentencePiece learns pieces
-    size: int = 32_000  # pieces a model, the 4 special symbols included; tags come on top
-    joint: bool = True  # one model for both sides; false: one a side
-    # learn on all facets, or all languages, upsampled to the largest; none: on the plain concatenation.
-    # Recipes of earlier versions have true for facet and false for none.
-    balance: Literal["facet", "language", "none"] | bool = "facet"
-    sample: int = (
-        300_000  # sentences to learn from, both sides together (unigram: about 2.5 KB of memory each)
-    )
-    coverage: float = 0.9995  # share of the sample's characters that must have a piece of their own
-    byte_fallback: bool = False  # spell characters without a piece in bytes (256 pieces) instead of UNK
-    exact: bool = True  # false: fewer pieces where the text does not support `size`, instead of an error
-
-    def __post_init__(self) -> None:
-        if self.size <= META or self.sample < 2:
-            raise ValueError(f"vocab.size must be above {META} and vocab.sample at least 2")
-        if not 0.98 <= self.coverage <= 1:
-            raise ValueError("vocab.coverage must be between 0.98 and 1")
-        if isinstance(self.balance, bool):
-            object.__setattr__(self, "balance", "facet" if self.balance else "none")
 
 
 class Vocabulary:
@@ -63,7 +36,7 @@ class Vocabulary:
         self.models = list(models)  # one for both sides, or source and target
         self.tags = list(tags)
         self._processors = [sentencepiece.SentencePieceProcessor(model_proto=model) for model in models]
-        self._ids = {tag: META + index for index, tag in enumerate(tags)}
+        self._ids = {tag: SPECIAL_IDS + index for index, tag in enumerate(tags)}
 
     @property
     def joint(self) -> bool:
@@ -101,20 +74,19 @@ class Vocabulary:
 
     def encode(self, lines: Sequence[str], side: Side = "source") -> list[list[int]]:
         """Ids of each line, without EOS."""
-        ids, lengths = self.encode_flat(lines, side)
-        return [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])] if len(lengths) else []
+        return as_lists(*self.encode_flat(lines, side))
 
     def encode_flat(self, lines: Sequence[str], side: Side = "source") -> tuple[Int, Int]:
         """Ids of all lines back to back, and the length of each."""
         encoded = self._processor(side).encode(list(lines), out_type=int, num_threads=1)
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
         ids = np.fromiter(chain.from_iterable(encoded), np.int64, int(lengths.sum()))
-        ids[ids >= META] += len(self.tags)
+        ids[ids >= SPECIAL_IDS] += len(self.tags)
         return ids, lengths
 
     def decode(self, ids: Iterable[Sequence[int]], side: Side = "target") -> list[str]:
         """Text of each sequence up to its first EOS; special symbols and tags vanish."""
-        processor, first = self._processor(side), META + len(self.tags)
+        processor, first = self._processor(side), SPECIAL_IDS + len(self.tags)
         texts = []
         for sequence in ids:
             line = [int(index) for index in sequence]
@@ -123,12 +95,21 @@ class Vocabulary:
         return texts
 
     def pieces(self, side: Side = "target") -> list[str]:
-        """The symbol of every id of a side, for people and for export."""
+        """The symbol of every id of a side, to show and to export."""
         processor = self._processor(side)
-        return [*PIECES, *self.tags, *(processor.id_to_piece(index) for index in range(META, len(processor)))]
+        return [
+            *PIECES,
+            *self.tags,
+            *(processor.id_to_piece(index) for index in range(SPECIAL_IDS, len(processor))),
+        ]
 
     def _processor(self, side: Side) -> Any:
         return self._processors[-1 if side == "target" else 0]
+
+
+def as_lists(ids: Int, lengths: Int) -> list[list[int]]:
+    """The ids of each line, from those of all lines back to back."""
+    return [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])] if len(lengths) else []
 
 
 MODELS = {1: ("spm.model",), 2: ("source.model", "target.model")}
@@ -138,24 +119,24 @@ def save_vocabulary(vocabulary: Vocabulary, directory: Path) -> None:
     """Models and vocabulary.json, which holds tags and fingerprint."""
     names = MODELS[len(vocabulary.models)]
     for name, model in zip(names, vocabulary.models, strict=True):
-        write_atomic(directory / name, model)
+        write_whole(directory / name, model)
     about = {"models": names, "tags": vocabulary.tags, "fingerprint": vocabulary.fingerprint}
-    write_atomic(directory / "vocabulary.json", json.dumps(about, indent=1, ensure_ascii=False).encode())
+    write_whole(directory / "vocabulary.json", json.dumps(about, indent=1, ensure_ascii=False))
 
 
 def load_vocabulary(directory: Path) -> Vocabulary:
-    """The vocabulary saved in a directory; refuses files that are not the ones that were saved."""
+    """The vocabulary saved in a directory; refuses files that changed since they were saved."""
     try:
         about = json.loads((directory / "vocabulary.json").read_text("utf-8"))
         models = [(directory / name).read_bytes() for name in MODELS[len(about["models"])]]
         vocabulary = Vocabulary(models, about["tags"])
     except FileNotFoundError as error:
-        raise UserError(f"there is no vocabulary at {error.filename}: run prepare first") from None
+        raise UserError(f"{error.filename}: no vocabulary; run prepare first") from None
     except (ValueError, KeyError, TypeError, RuntimeError):
-        raise UserError(f"the vocabulary in {directory} is damaged: delete it and prepare again") from None
+        raise UserError(f"{directory}: the vocabulary is damaged; delete it and prepare again") from None
     if vocabulary.fingerprint != about["fingerprint"]:
         raise UserError(
-            f"the vocabulary in {directory} is not the one that was prepared: put it back or prepare again"
+            f"{directory}: the vocabulary is not the one that was prepared; put it back or prepare again"
         )
     return vocabulary
 
@@ -177,7 +158,7 @@ def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
             hard_vocab_limit=config.exact,
             character_coverage=config.coverage,
             byte_fallback=config.byte_fallback,
-            # nmt_nfkc would also turn ZWNJ into a space; the rest of what it does, clean.plain has done
+            # nmt_nfkc would also turn ZWNJ into a space; clean.plain has done the rest of what it does
             normalization_rule_name="nfkc",
             max_sentence_length=2 * MAX_LINE,
             num_threads=THREADS,
@@ -199,12 +180,14 @@ def train_model(lines: Iterable[str], config: VocabConfig) -> bytes:
 def _explain(message: str, config: VocabConfig) -> str:
     """SentencePiece's complaint as one sentence that says what to do."""
     if match := re.search(r"value <= (\d+)", message):
-        return f"data.vocab.size is {config.size}, but the text supports {match[1]} pieces at most: lower it"
+        return f"data.vocab.size is {config.size}, but the text supports {match[1]} pieces at most; lower it"
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return (
-            f"data.vocab.size is {config.size}, but the characters alone need {match[1]}:"
+            f"data.vocab.size is {config.size}, but the characters alone need {match[1]};"
             " raise it or lower data.vocab.coverage"
         )
     if "sentences_.empty()" in message:
-        return "there is no text to learn a vocabulary from: every training line is empty or too long"
-    return f"SentencePiece could not learn a vocabulary: {message}"
+        return (
+            "there is no text to learn a vocabulary from: all training lines are blank or too long; add text"
+        )
+    return f"SentencePiece could not learn a vocabulary ({message}); change data.vocab"

@@ -1,4 +1,4 @@
-"""Work spread over fresh processes, its results in order and bounded in number."""
+"""Work spread over new processes; results come in order, and only a few wait at a time."""
 
 import multiprocessing
 import os
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Workers:
-    """An executor and how many jobs may be under way; without one, work is done here."""
+    """An executor and the number of jobs that may be under way; without one, this process works."""
 
     def __init__(self, executor: Executor | None = None, ahead: int = 1) -> None:
         self._executor = executor
@@ -40,7 +40,7 @@ class Workers:
 
 @contextmanager
 def open_workers(count: int | None, worthwhile: bool) -> Iterator[Workers]:
-    """`count` processes (None: one a core if the work is worth starting them; 1: none besides this one)."""
+    """`count` processes (None: one per core if the work is worth starting them; 1: only this process)."""
     number = count or (_cores() if worthwhile else 1)
     if number == 1:
         yield Workers()
@@ -52,19 +52,19 @@ def open_workers(count: int | None, worthwhile: bool) -> Iterator[Workers]:
         yield Workers(executor, 2 * number + 1)
     except BrokenProcessPool:
         raise UserError(
-            "a worker process died, perhaps for want of memory: try again with fewer workers"
+            "a worker process died, perhaps because memory ran out; free some and run the same command again"
         ) from None
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 
 
 def _cores() -> int:
-    """Cores that this process may use, where the system tells."""
+    """Cores that this process may use, if the system says; otherwise all."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _settle_in() -> None:
-    """Ctrl-C reaches the whole group, but the parent alone decides what it means; nobody outlives the parent."""
+    """Ctrl-C reaches the whole group, but only the parent acts on it; no worker outlives the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""The size and arithmetic of a Transformer; readable without JAX."""
+"""The size and precision of a Transformer; importable without JAX."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -9,7 +9,7 @@ ComputeType = Literal["float32", "bfloat16"]
 
 @dataclass(frozen=True)
 class Shape:
-    """The five numbers that make a Transformer's size."""
+    """The five numbers that determine a Transformer's size."""
 
     width: int
     mlp: int
@@ -34,35 +34,35 @@ class ModelConfig:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     preset: Preset = "base"  # the size to start from
-    width: int | None = None  # model dimension; None keeps the preset's, as for the four below
+    width: int | None = None  # model dimension; None: the preset's, as for the next four
     mlp: int | None = None  # hidden dimension of the feed-forward sublayers
     heads: int | None = None  # attention heads
     encoder_layers: int | None = None
     decoder_layers: int | None = None
     dropout: float = 0.1  # on embeddings, sublayer outputs and feed-forward activations
-    attention_dropout: float | None = None  # on attention weights; None: as dropout
-    tied: bool = True  # the output projection is the target embedding
+    attention_dropout: float | None = None  # on attention weights; None: same as dropout
+    tied: bool = True  # use the target embedding as the output projection
     compute: ComputeType = "float32"  # of activations; parameters are always float32
     remat: bool = False  # recompute activations in the backward pass: less memory, a third more time
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
+        """Refuse impossible settings."""
         if self.preset not in PRESETS:
-            raise ValueError(f"model.preset is {self.preset!r}; choose one of {', '.join(PRESETS)}.")
+            raise ValueError(f"model.preset is {self.preset!r}; choose one of {', '.join(PRESETS)}")
         for name in ("dropout", "attention_dropout"):
             rate = getattr(self, name)
             if rate is not None and not 0.0 <= rate < 1.0:
-                raise ValueError(f"model.{name} is {rate}; give a number from 0 to below 1.")
+                raise ValueError(f"model.{name} is {rate}; give a number from 0 to below 1")
         if self.compute not in ("float32", "bfloat16"):
-            raise ValueError(f"model.compute is {self.compute!r}; choose float32 or bfloat16.")
+            raise ValueError(f"model.compute is {self.compute!r}; choose float32 or bfloat16")
         shape = self.shape
         for name, value in vars(shape).items():
             if value < 1:
-                raise ValueError(f"model.{name} is {value}; give a number of at least 1.")
+                raise ValueError(f"model.{name} is {value}; give a number of at least 1")
         if shape.width % (2 * shape.heads):
             raise ValueError(
-                f"model.width {shape.width} must be a multiple of twice the heads (2 x {shape.heads}); "
-                "change model.width or model.heads."
+                f"model.width is {shape.width}, not a multiple of twice the heads (2 x {shape.heads}); "
+                "change model.width or model.heads"
             )
 
     @property

@@ -16,7 +16,7 @@ Graph = nnx.GraphDef["LanguageModel"]
 
 
 class PackedText(Protocol):
-    """The arrays of a batch that the model reads, each [R, T]; a batch of pairs will do."""
+    """The arrays of a batch that the model reads, each [R, T]; a batch of pairs has them too."""
 
     @property
     def target(self) -> Ids: ...
@@ -29,7 +29,7 @@ class PackedText(Protocol):
 
 
 class LanguageModel(nnx.Module):
-    """The decoder of `config` without a source; trains with `make_step` as the Transformer does."""
+    """The decoder of `config` without a source; trained by `make_step`, like the Transformer."""
 
     def __init__(self, config: ModelConfig, vocabulary: int, *, rngs: nnx.Rngs) -> None:
         """As many layers as the decoder has."""
@@ -42,16 +42,16 @@ class LanguageModel(nnx.Module):
 
     @property
     def sites(self) -> int:
-        """Rows of dropout words that a forward pass takes."""
+        """Number of dropout sites in a forward pass."""
         return 1 + EncoderBlock.sites * len(self.blocks)
 
-    def hidden(self, batch: PackedText, words: Array | None) -> Array:
-        """What predicts the labels of a batch: [R, T, W]; no words, no dropout."""
-        drop, words = (None, None) if words is None else (words[0], words[1:])
+    def hidden(self, batch: PackedText, bits: Array | None) -> Array:
+        """The states that predict a batch's labels: [R, T, W]; dropout only with bits [sites, 2]."""
+        drop, bits = (None, None) if bits is None else (bits[0], bits[1:])
         x = embed(self.embedding, batch.target, batch.target_position, self.config.dropout, drop)
         segment = batch.target_segment
         bias = jnp.minimum(segment_bias(segment, segment), causal_bias(segment.shape[1]))
-        x = run_blocks(self.blocks, x, bias, words=words, sites=EncoderBlock.sites, remat=self.config.remat)
+        x = run_blocks(self.blocks, x, bias, bits=bits, sites=EncoderBlock.sites, remat=self.config.remat)
         return self.norm(x)
 
     def matrix(self) -> Array:
@@ -64,7 +64,7 @@ class LanguageModel(nnx.Module):
 
 
 def create(config: ModelConfig, vocabulary: int, *, seed: int) -> tuple[Graph, Params]:
-    """A freshly initialised language model, split as `transformer.create` does."""
+    """A freshly initialised language model, split as by `transformer.create`."""
     graph, state = nnx.split(LanguageModel(config, vocabulary, rngs=nnx.Rngs(seed)), nnx.Param)
     return graph, nnx.to_pure_dict(state)
 

@@ -12,7 +12,7 @@ from facetmt.model.config import ModelConfig
 from facetmt.model.layers import DecoderBlock, EncoderBlock, Norm, Past, embed, embedding, run_blocks
 from facetmt.model.primitives import MASKED, Ids, causal_bias, position_table, projected, segment_bias
 
-Params = dict[Any, Any]  # nested dicts of float32 arrays, in the module tree's own names
+Params = dict[Any, Any]  # nested dicts of float32 arrays, keyed by the names of the module tree
 Graph = nnx.GraphDef["Transformer"]
 
 
@@ -53,29 +53,29 @@ class Transformer(nnx.Module):
 
     @property
     def sites(self) -> int:
-        """Rows of dropout words that a forward pass takes."""
+        """Number of dropout sites in a forward pass."""
         return self.encoder_sites + 1 + DecoderBlock.sites * len(self.decoder)
 
     @property
     def encoder_sites(self) -> int:
-        """The encoder's share of them."""
+        """The encoder's part of them."""
         return 1 + EncoderBlock.sites * len(self.encoder)
 
-    def hidden(self, batch: PackedPairs, words: Array | None) -> Array:
-        """What predicts the labels of a batch: [R, T, W], to be projected by `matrix`; no words, no dropout."""
-        first, second = (None, None) if words is None else jnp.split(words, [self.encoder_sites])
+    def hidden(self, batch: PackedPairs, bits: Array | None) -> Array:
+        """The states that predict a batch's labels: [R, T, W]; dropout only with bits [sites, 2]."""
+        first, second = (None, None) if bits is None else jnp.split(bits, [self.encoder_sites])
         segment = batch.source_segment
         memory = self.encode(batch.source, segment, batch.source_position, first)
         target = (batch.target, batch.target_segment, batch.target_position)
         return self.decode(*target, memory, segment, second)
 
-    def encode(self, source: Ids, segment: Ids, position: Ids, words: Array | None = None) -> Array:
+    def encode(self, source: Ids, segment: Ids, position: Ids, bits: Array | None = None) -> Array:
         """Ids, segments and positions [R, S] -> [R, S, W]."""
         table = self.source_embedding or self.target_embedding
-        drop, words = (None, None) if words is None else (words[0], words[1:])
+        drop, bits = (None, None) if bits is None else (bits[0], bits[1:])
         x = embed(table, source, position, self.config.dropout, drop)
         bias = segment_bias(segment, segment)
-        x = run_blocks(self.encoder, x, bias, words=words, sites=EncoderBlock.sites, remat=self.config.remat)
+        x = run_blocks(self.encoder, x, bias, bits=bits, sites=EncoderBlock.sites, remat=self.config.remat)
         return self.encoder_norm(x)
 
     def decode(
@@ -85,10 +85,10 @@ class Transformer(nnx.Module):
         position: Ids,
         memory: Array,
         source_segment: Ids,
-        words: Array | None = None,
+        bits: Array | None = None,
     ) -> Array:
         """Decoder input [R, T] and encoder output [R, S, W] -> [R, T, W]."""
-        drop, words = (None, None) if words is None else (words[0], words[1:])
+        drop, bits = (None, None) if bits is None else (bits[0], bits[1:])
         x = embed(self.target_embedding, target, position, self.config.dropout, drop)
         bias = jnp.minimum(segment_bias(segment, segment), causal_bias(target.shape[1]))
         source_bias = segment_bias(segment, source_segment)
@@ -98,7 +98,7 @@ class Transformer(nnx.Module):
             memory,
             bias,
             source_bias,
-            words=words,
+            bits=bits,
             sites=DecoderBlock.sites,
             remat=self.config.remat,
         )
@@ -113,7 +113,7 @@ class Transformer(nnx.Module):
         return projected(x, self.matrix())
 
     def start(self, memory: Array, source_segment: Ids) -> "Cache":
-        """A cache without room for any position, to be grown; memory is [B, S, W]."""
+        """A cache of length 0, to be extended by `grow`; memory is [B, S, W]."""
         shape = self.config.shape
         depth = shape.width // shape.heads
         keys = jnp.zeros((memory.shape[0], shape.heads, depth, 0), memory.dtype)
@@ -124,16 +124,16 @@ class Transformer(nnx.Module):
         )
 
     def advance(self, tokens: Array, cache: "Cache", time: Array, lineage: Array) -> tuple[Array, "Cache"]:
-        """Logits [B, K, V] after `tokens` [B, K], the target's position `time`.
+        """Logits [B, K, V] after `tokens` [B, K], which are at position `time` of the target.
 
-        The cache is never reordered: hypothesis k attends at position t to what slot lineage[b, k, t] wrote.
+        The cache is never reordered: at position t, hypothesis k attends to what slot lineage[b, k, t] wrote.
         """
         beam, length = tokens.shape[1], lineage.shape[2]
         width = self.config.shape.width
-        place = jnp.asarray(position_table(length, width), cache.past[0].keys.dtype)[time]
-        x = self.target_embedding(tokens) * math.sqrt(width) + place
-        mine = lineage[..., None] == jnp.arange(beam)  # [B, K, L, slot]
-        seen = mine & (jnp.arange(length) <= time)[:, None]
+        encoding = jnp.asarray(position_table(length, width), cache.past[0].keys.dtype)[time]
+        x = self.target_embedding(tokens) * math.sqrt(width) + encoding
+        own = lineage[..., None] == jnp.arange(beam)  # [B, K, L, slot]
+        seen = own & (jnp.arange(length) <= time)[:, None]
         bias = jnp.where(seen, 0.0, MASKED).reshape(tokens.shape[0], 1, beam, length * beam)
         past = []
         for block, old, source in zip(self.decoder, cache.past, cache.source, strict=True):
@@ -143,7 +143,7 @@ class Transformer(nnx.Module):
 
 
 def grow(cache: "Cache", beam: int, length: int) -> "Cache":
-    """Room for `length` positions of `beam` hypotheses; what is there stays."""
+    """The cache extended to `length` positions of `beam` hypotheses."""
 
     def longer(past: Past) -> Past:
         room = length * beam - past.values.shape[2]
@@ -154,7 +154,7 @@ def grow(cache: "Cache", beam: int, length: int) -> "Cache":
 
 
 class Cache(NamedTuple):
-    """What the decoder keeps between two positions, a layer each."""
+    """What the decoder keeps between positions, one entry per layer."""
 
     past: tuple[Past, ...]
     source: tuple[Past, ...]
@@ -162,7 +162,7 @@ class Cache(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A Transformer split in two: `nnx.merge(graph, params)` inside a traced function gives it back."""
+    """A Transformer split in two; `nnx.merge(graph, params)` inside a traced function restores it."""
 
     graph: Graph
     params: Params
@@ -170,18 +170,18 @@ class Model(NamedTuple):
 
 def create(config: ModelConfig, vocabulary: int, source_vocabulary: int | None = None, *, seed: int) -> Model:
     """A freshly initialised model; `source_vocabulary` None means a joint vocabulary."""
-    # not jitted: compiling every initialiser takes longer than running them
+    # not jitted: compiling the initialisers takes longer than running them
     module = Transformer(config, vocabulary, source_vocabulary, rngs=nnx.Rngs(seed))
     graph, state = nnx.split(module, nnx.Param)
     return Model(graph, nnx.to_pure_dict(state))
 
 
 def graph_of(config: ModelConfig, vocabulary: int, source_vocabulary: int | None = None) -> Graph:
-    """The structure alone, without computing a parameter: what a checkpoint is restored into."""
+    """The structure alone, without computing any parameter, for restoring a checkpoint."""
     module = nnx.eval_shape(lambda: Transformer(config, vocabulary, source_vocabulary, rngs=nnx.Rngs(0)))
     return nnx.split(module, nnx.Param)[0]
 
 
 def count_parameters(params: Params) -> int:
-    """The number of trained scalars."""
+    """Number of trained scalars."""
     return sum(leaf.size for leaf in jax.tree.leaves(params))

@@ -1,4 +1,4 @@
-"""The model card: what the model is, what it was trained on and how much each facet mattered, how well it does."""
+"""The model card: what the model is, what it was trained on, how much each facet mattered, how good it is."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from facetmt.recipe import dump_recipe
 from facetmt.report.comparable import caveats, sentences
 from facetmt.report.digest import Digest, digest
 from facetmt.report.health import examine
-from facetmt.report.markup import duration
 from facetmt.report.outcomes import all_outcomes, described, plain
 from facetmt.report.progress import best
 from facetmt.report.tables import markdown_text
+from facetmt.report.words import duration
 from facetmt.runlog import Run
 
 FILL = "TO FILL IN"
+REASONS = 8  # the latest changes of shares that a card explains
 
 
 def model_card(run: Run) -> str:
-    """Markdown with the front matter of a Hugging Face model repository; what nobody logged is left to fill in."""
+    """Markdown with the front matter of a Hugging Face repository; what was not logged is left to fill in."""
     seen = digest(run)
     parts = [
         front_matter(seen),
@@ -40,7 +41,7 @@ def model_card(run: Run) -> str:
 
 def languages(run: Digest) -> tuple[list[str], list[str]]:
     """Source and target languages, each once."""
-    rows = run.run.facet_table.values()
+    rows = run.logs.facet_table.values()
     source, target = (
         sorted({str(row[side]) for row in rows if row.get(side)}) for side in ("source", "target")
     )
@@ -66,7 +67,7 @@ def front_matter(run: Digest) -> str:
 
 def scored(run: Digest) -> list[dict[str, Any]]:
     """Test scores in the form of a model index."""
-    scores = run.run.scores or {}
+    scores = run.logs.scores or {}
     return [
         {
             "task": {"type": "translation"},
@@ -85,21 +86,21 @@ def summary(run: Digest) -> str:
     source, target = (", ".join(side) for side in languages(run))
     model = run.recipe.model
     return (
-        f"Machine translation from {source} to {target}: a Transformer (`{model.preset}`) trained with facetmt on "
-        f"{len(run.facets)} facets of data, sampled by {run.recipe.schedule.label}. "
+        f"Machine translation from {source} to {target}: a Transformer (`{model.preset}`) trained with "
+        f"facetmt on {len(run.facets)} facets of data, sampled by {run.recipe.schedule.label}. "
         f"It was trained for {run.steps:,} steps in {duration(run.seconds)} of wall-clock"
         + (
             "."
             if run.finished
-            else f"; {run.recipe.train.steps:,} steps are planned: the training is unfinished."
+            else f"; the training is unfinished: {run.recipe.train.steps:,} steps are planned."
         )
     )
 
 
 def uses() -> str:
     return (
-        f"## Intended use\n\n- Meant for: {FILL}\n- Not meant for: text that decides about people (medical, legal, "
-        f"administrative) without a translator who checks it. {FILL}\n- Contact: {FILL}"
+        f"## Intended use\n\n- Meant for: {FILL}\n- Not meant for: text that decides about people "
+        f"(medical, legal, administrative) without a translator who checks it. {FILL}\n- Contact: {FILL}"
     )
 
 
@@ -109,13 +110,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def data_use(run: Digest) -> str:
-    """How much each facet mattered (the paper's closing proposal)."""
+    """How much each facet mattered (the paper's closing proposal), and why where the policy said so."""
     if run.share is None:
         return f"## Training data\n\n{FILL}"
-    head, rows = (
-        ["Facet", "Training pairs", "Share of training", "Share of the data", "Epochs", "Mean reward"],
-        [],
-    )
+    head = ["Facet", "Training pairs", "Share of training", "Share of the data", "Epochs", "Mean reward"]
+    rows = []
     for place in (-run.share).argsort(kind="stable").tolist():
         natural = None if run.sizes is None else float(run.sizes[place] / run.sizes.sum())
         rows.append(
@@ -125,19 +124,37 @@ def data_use(run: Digest) -> str:
                 shown(float(run.share[place]), "{:.1%}"),
                 shown(natural, "{:.1%}"),
                 shown(None if run.epochs is None else float(run.epochs[place]), "{:.2f}"),
-                shown(None if run.rewards is None else float(run.rewards.mean_scaled[place]), "{:+.3f}"),
+                shown(None if run.mean_rewards is None else float(run.mean_rewards[place]), "{:+.3f}"),
             ]
         )
-    how = (
-        "The share of training is the share of batches that the bandit drew; the mean reward is the progress it saw "
-        "there, scaled to [−1, 1]. A facet that was drawn often is not thereby the one that taught the most."
-        if run.rewards is not None
-        else "The share of training is the share of the batches."
-    )
+    parts = [
+        "## Training data: how much each facet mattered",
+        how_shared(run),
+        table(head, rows),
+        *reasons(run),
+    ]
+    return "\n\n".join([*parts, f"Origin and licence of each facet: {FILL}"])
+
+
+def how_shared(run: Digest) -> str:
+    """What the shares were computed from."""
+    if run.composed:
+        return "The share of training is the mean share of the rows of a batch, over all steps."
+    if run.batches is None:
+        return "The share of training is the share of the data: all facets were shuffled together."
+    if run.mean_rewards is None:
+        return "The share of training is the share of the batches."
     return (
-        f"## Training data: how much each facet mattered\n\n{how}\n\n{table(head, rows)}\n\n"
-        f"Origin and licence of each facet: {FILL}"
+        "The share of training is the share of batches that the bandit drew; the mean reward is the progress "
+        "that it saw there, scaled to [−1, 1]. The facet that was drawn most did not necessarily teach most."
     )
+
+
+def reasons(run: Digest) -> list[str]:
+    """The latest changes of shares, in the policy's own words."""
+    lines = [f"- {markdown_text(sentence)}" for sentence in run.news[-REASONS:]]
+    count = f"the last {REASONS} of {len(run.news)}" if len(run.news) > REASONS else "all"
+    return [f"Why shares changed ({count}):", "\n".join(lines)] if lines else []
 
 
 def shown(value: float | None, pattern: str) -> str:
@@ -148,7 +165,7 @@ def training(run: Digest) -> str:
     schedule, optimiser, batch = run.recipe.schedule, run.recipe.optimiser, run.recipe.batch
     lines = [
         f"- Sampling: {run.recipe.schedule.label}",
-        f"- Batches: {batch.rows} rows of {batch.length} tokens",
+        f"- Batches: {batch.rows} rows of {batch.length} tokens" + ", of several facets" * run.composed,
         f"- Optimiser: Adam, learning rate {optimiser.learning_rate:g} ({optimiser.schedule}), "
         f"{optimiser.warmup:,} steps of warm-up, label smoothing {optimiser.label_smoothing:g}",
         f"- Seed: {run.recipe.seed}",
@@ -163,11 +180,11 @@ def training(run: Digest) -> str:
 
 
 def evaluation(run: Digest) -> str:
-    """A table for each outcome, with the checkpoint and the decoding behind it."""
-    found = all_outcomes(run.run)
+    """A table per outcome, with the checkpoint and the decoding behind it."""
+    found = all_outcomes(run.logs)
     if not found:
         return f"## Evaluation\n\nNot evaluated yet. {FILL}"
-    warnings = [f"**Careful: {markdown_text(line)}**" for line in sentences(caveats([run.run]))]
+    warnings = [f"**Careful: {markdown_text(line)}**" for line in sentences(caveats([run.logs]))]
     parts = []
     for outcome in found:
         scores, title = outcome.scores, f"Outcome `{outcome.name}`: " if outcome.name else ""
@@ -194,16 +211,14 @@ def limits(run: Digest) -> str:
 
 
 def recipe_section(run: Digest) -> str:
-    """The recipe without the paths of the machine that it ran on, with the decoding behind the scores."""
-    recipe, outcome = run.recipe, plain(run.run)
+    """The recipe without paths of the machine that it ran on, and with the decoding behind the scores."""
+    recipe, outcome = run.recipe, plain(run.logs)
     data = replace(recipe.data, root=PurePath(recipe.data.root).name)
     used = {} if outcome is None else outcome.scores.get("decode", {})
     decode = replace(recipe.decode, **{key: used[key] for key in vars(recipe.decode) if key in used})
     text = dump_recipe(replace(recipe, data=data, prepared=PurePath(recipe.prepared).name, decode=decode))
-    other = (
-        "`decode` is that of the scores above, not of the training recipe.\n\n"
-        if decode != recipe.decode
-        else ""
-    )
+    other = ""
+    if decode != recipe.decode:
+        other = "`decode` is that of the scores above, not of the training recipe.\n\n"
     fence = "````" if "```" in text else "```"
     return f"## Recipe\n\n{other}{fence}yaml\n{text}{fence}"

@@ -1,4 +1,4 @@
-"""What stands in the way of comparing runs: other text, other steps, other decoding, old scores, no end yet."""
+"""Why runs cannot be compared like for like: other text, steps or decoding, old scores, unfinished runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from facetmt.recipe import Recipe, load_recipe
 from facetmt.report.digest import finished, unique_names
 from facetmt.report.outcomes import Outcome, all_outcomes, numbered, plain, same_text
 from facetmt.report.progress import best_of
+from facetmt.report.words import listed
 from facetmt.runlog import RECIPE, VALIDATION, Run
-
-NAMED = 4  # facets or settings that a sentence names
 
 
 @dataclass(frozen=True)
 class Caveat:
-    """Why a row of a table is not like the others; a sentence that follows the row's name."""
+    """Why a row of a table is not like the others; `what` follows the row's name in a sentence."""
 
     row: str
     what: str
@@ -63,7 +62,7 @@ def caveats(runs: Sequence[Run]) -> list[Caveat]:
 
 
 def sentences(found: Sequence[Caveat]) -> list[str]:
-    """`NAME, NAME: what`, rows of which the same is said together."""
+    """`NAME, NAME: what`, naming all rows that share a caveat at once."""
     rows: dict[str, list[str]] = {}
     for one in found:
         rows.setdefault(one.what, []).append(one.row)
@@ -71,7 +70,7 @@ def sentences(found: Sequence[Caveat]) -> list[str]:
 
 
 def validations(run: Run) -> list[dict[str, Any]]:
-    """A copy of a run may be without its logs; its scores can be compared all the same."""
+    """Nothing where a copy of a run has no logs; its scores can still be compared."""
     return run.validation if (run.directory / VALIDATION).is_file() else []
 
 
@@ -82,22 +81,23 @@ def unfinished(entry: Entry) -> Iterator[str]:
 
 
 def outdated(outcome: Outcome) -> Iterator[str]:
-    """Scores that are older than the last training."""
+    """Scores that are older than the latest training."""
     last, steps = outcome.run.last_step, outcome.steps
     if not steps or not last:
         return
     when = outcome.scores.get("trained_steps")
-    if when is None:  # scored by an older version: is it the checkpoint that would be scored now?
+    if when is None:  # scored by an older version: would the same checkpoint be scored now?
         top = best_of(validations(outcome.run))
         old = top.step not in steps if top is not None else max(steps) < last
     else:
         old = int(when) < last
     if old:
-        yield f"scored at {numbered(steps)}; trained to {last:,} since; score it again with `facetmt evaluate`"
+        when = f"scored at {numbered(steps)} but trained to {last:,} since"
+        yield f"{when}; score it again with `facetmt evaluate`"
 
 
 def other_steps(base: Entry, entry: Entry) -> Iterator[str]:
-    """Early stopping by patience is no difference, as long as both could have trained as long."""
+    """Early stopping by patience does not matter as long as both could have trained equally long."""
     counts = [one.run.last_step for one in (base, entry)]
     early = [
         done < one.recipe.train.steps and one.recipe.train.patience is not None
@@ -112,7 +112,7 @@ def other_steps(base: Entry, entry: Entry) -> Iterator[str]:
 
 
 def other_corpus(base: Entry, entry: Entry) -> Iterator[str]:
-    """By the facets' sizes and languages, and by the settings of `data` but its folder."""
+    """By the facets' sizes and languages, and by the settings of `data` other than its folder."""
     first, second = (
         {name: (row.get("train"), row.get("source"), row.get("target")) for name, row in table.items()}
         for table in (base.run.facet_table, entry.run.facet_table)
@@ -123,12 +123,12 @@ def other_corpus(base: Entry, entry: Entry) -> Iterator[str]:
             for name, row in first.items()
             if name in second and second[name] != row
         ]
-        parts = [*lost_and_new(first, second), *shortened(other)]
+        parts = [*lost_and_new(first, second), *[listed(other)] * bool(other)]
         yield f"trained on other text than {base.name}: {', '.join(parts)}"
         return
     before, after = ({**asdict(one.recipe.data), "root": ""} for one in (base, entry))
     if changes := changed(before, after):
-        yield f"trained on text prepared otherwise than {base.name}’s: {', '.join(shortened(changes))}"
+        yield f"trained on text prepared differently from {base.name}’s: {listed(changes)}"
 
 
 def size(row: tuple[Any, Any, Any]) -> str:
@@ -137,21 +137,19 @@ def size(row: tuple[Any, Any, Any]) -> str:
 
 def lost_and_new(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     lost, new = ([name for name in a if name not in b] for a, b in ((first, second), (second, first)))
-    return [f"without {', '.join(shortened(lost))}"] * bool(lost) + [
-        f"with {', '.join(shortened(new))} besides"
-    ] * bool(new)
+    return [f"without {listed(lost)}"] * bool(lost) + [f"with {listed(new)} in addition"] * bool(new)
 
 
 def other_tests(base: Outcome, outcome: Outcome, base_name: str) -> Iterator[str]:
     first, second = base.scores["facets"], outcome.scores["facets"]
     if parts := lost_and_new(first, second):
-        yield f"scored on other test sets than {base_name} ({', '.join(parts)}), so the averages are not of the same"
+        sets = ", ".join(parts)
+        yield f"scored on other test sets than {base_name} ({sets}), so the averages cannot be compared"
     shared = [name for name in first if name in second]
     if other := [name for name in shared if same_text(base, outcome, name) is False]:
-        yield f"scored on other test text than {base_name}: {', '.join(shortened(other))}"
+        yield f"scored on other test text than {base_name}: {listed(other)}"
     if other := [name for name in shared if signature(base, name) != signature(outcome, name)]:
-        names = ", ".join(shortened(other))
-        yield f"scored by another measure than {base_name} (see the SacreBLEU signatures): {names}"
+        yield f"scored by another metric than {base_name} (see the SacreBLEU signatures): {listed(other)}"
 
 
 def signature(outcome: Outcome, facet: str) -> Any:
@@ -159,11 +157,11 @@ def signature(outcome: Outcome, facet: str) -> Any:
 
 
 def other_decoding(base: Outcome, outcome: Outcome, base_name: str) -> Iterator[str]:
-    """By the settings that both wrote down: another version may know others."""
+    """By the settings that both recorded: another version may have others."""
     first, second = base.decoding, outcome.decoding
     both = [key for key in first if key in second or key == "tag"] + ["tag"] * ("tag" in second)
     if changes := changed({key: first.get(key) for key in both}, {key: second.get(key) for key in both}):
-        yield f"decoded otherwise than {base_name}: {', '.join(changes)}"
+        yield f"decoded differently from {base_name}: {', '.join(changes)}"
 
 
 def changed(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -180,8 +178,3 @@ def changed(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str = "
 
 def shown(value: Any) -> str:
     return "none" if value is None else str(value)
-
-
-def shortened(names: Sequence[str]) -> list[str]:
-    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
-    return [*names[:NAMED], *more]

@@ -1,4 +1,4 @@
-"""A run, reduced to what a report shows: no array is longer than a screen is wide, whatever the run's length."""
+"""A run, reduced to what a report shows: however long it is, no array is longer than a screen is wide."""
 
 from __future__ import annotations
 
@@ -11,52 +11,33 @@ import numpy as np
 import numpy.typing as npt
 
 from facetmt.bandit.config import build_scheduler
-from facetmt.bandit.schedules import Corpus
+from facetmt.bandit.schedules import NOTHING, Corpus
 from facetmt.recipe import Recipe, load_recipe
-from facetmt.runlog import RECIPE, Pulls, Run
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from facetmt.report.rewards import Floats, Ints, Rewards, rewards
+from facetmt.runlog import RECIPE, SEVERAL, Run
 
 POINTS = 1000  # of a curve: more than a screen can show
 FACET_VALUES = 400_000  # π values in one page, over all its runs: many facets or runs get coarser curves
-REWARD_POINTS, FACET_REWARD_POINTS = 200, 40
-REWARDS_A_POINT = 10  # behind each median
-PULLS_A_POINT = 25  # rewards of a facet behind each point of its curve, on average
-
-
-@dataclass(frozen=True)
-class Rewards:
-    """The rewards of a bandit run along its steps."""
-
-    step: Ints  # [points]
-    raw: Floats  # [points] median since the point before
-    low: Floats  # [points] the clipping quantiles that the scaler used there
-    high: Floats
-    clipped: float  # share of all rewards that were scaled to −1 or 1
-    facet_step: Ints  # [bins]
-    facet_scaled: Floats  # [bins, facets] mean scaled reward; NaN where a facet was not drawn
-    mean_scaled: Floats  # [facets] over the whole run
-    mean: float  # of all scaled rewards; near 0 where the scale fits
 
 
 @dataclass(frozen=True)
 class Digest:
     """One run as a report sees it."""
 
-    run: Run
+    logs: Run
     name: str  # unique on its page
     recipe: Recipe
-    facets: tuple[str, ...]  # of the data (the mixed baseline has them too, behind its one arm)
+    facets: tuple[str, ...]  # of the data, also where the policy has one arm for all of them
     sizes: Floats | None  # [facets] training pairs
     steps: int  # done so far
     seconds: float
     prob_step: Ints  # [points]
-    probs: Floats | None  # [points, facets]; None for the mixed baseline
-    batches: Ints | None  # [facets] drawn so far; None for the mixed baseline
-    share: Floats | None  # [facets] of the training batches; of the mixed baseline: of its pairs
+    probs: Floats | None  # [points, facets] π, or shares of a batch; None where the whole is shuffled
+    batches: Ints | None  # [facets] drawn so far; None where a batch is not of one facet
+    share: Floats | None  # [facets] of the training: see `shares`
     epochs: Floats | None  # [facets] how often each pair was seen
     rewards: Rewards | None
+    news: tuple[str, ...]  # what the policy said about its changes of shares, oldest first
     metrics: tuple[dict[str, Any], ...]  # at most POINTS log points
     validation: tuple[dict[str, Any], ...]
 
@@ -65,26 +46,41 @@ class Digest:
         return self.recipe.schedule.row.group
 
     @property
+    def learns(self) -> bool:
+        """Whether the policy learns what to draw."""
+        return self.recipe.schedule.row.signal != NOTHING
+
+    @property
+    def composed(self) -> bool:
+        """Whether a batch has rows of several facets, in shares that the policy decides."""
+        return self.recipe.schedule.draws == "composition"
+
+    @property
+    def mean_rewards(self) -> Floats | None:
+        """[facets] mean scaled reward over the run, where rewards are of single facets."""
+        by_facet = None if self.rewards is None else self.rewards.by_facet
+        return None if by_facet is None else by_facet.mean
+
+    @property
     def finished(self) -> bool:
         return finished(self.recipe, self.steps, self.validation)
 
     @property
     def average_bleu(self) -> float | None:
         """Of the test sets; None before the run is evaluated."""
-        scores = self.run.scores
+        scores = self.logs.scores
         return None if scores is None else float(scores["average"]["bleu"])
 
     def seconds_at(self, steps: npt.ArrayLike) -> Floats:
-        """Wall-clock at these steps, read off the log points."""
-        known = np.array(
-            [(0.0, 0.0), *((row["step"], row["seconds"]) for row in self.metrics)]
-        )  # [points, 2]
+        """Wall-clock at these steps, interpolated between log points."""
+        points = [(0.0, 0.0), *((row["step"], row["seconds"]) for row in self.metrics)]
+        known = np.array(points)  # [points, 2]
         at: Floats = np.interp(np.asarray(steps, dtype=np.float64), known[:, 0], known[:, 1])
         return at
 
 
 def finished(recipe: Recipe, steps: int, validation: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a run came to its last step, or its patience to an end."""
+    """Whether a run reached its last step, or stopped early because dev BLEU no longer improved."""
     patience = recipe.train.patience
     scores = [row["bleu"]["average"] for row in validation if row["bleu"]["average"] is not None]
     stale = len(scores) - 1 - scores.index(max(scores)) if scores else 0
@@ -101,7 +97,7 @@ def digests(runs: Sequence[Run]) -> list[Digest]:
 
 
 def unique_names(runs: Sequence[Run]) -> list[str]:
-    """The runs' folder names; where two are equal, with the folder above, or else numbered."""
+    """The runs' folder names; equal ones get the parent folder's name, or else a number."""
     names = [run.name for run in runs]
     longer = [f"{run.directory.resolve().parent.name}/{run.name}" for run in runs]
     names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
@@ -112,18 +108,22 @@ def unique_names(runs: Sequence[Run]) -> list[str]:
 
 
 def digest(run: Run, points: int = POINTS) -> Digest:
-    """Read a run's logs once and keep what a page needs; the pulls are let go."""
+    """Read a run's logs once and keep what a page needs."""
     recipe = load_recipe(run.directory / RECIPE)
-    mixed = recipe.schedule.draws == "whole"
+    schedule = recipe.schedule
+    whole = schedule.draws == "whole"
     metrics, validation = tuple(run.few_metrics(POINTS)), tuple(run.validation)
-    facets = data_facets(run, mixed, validation)
+    facets = data_facets(run, whole, validation)
     sizes = known_sizes(run, facets)
-    pulls = Run(run.directory).pulls  # half a million rows, so they are not kept
+    pulls = Run(run.directory).pulls  # not `run.pulls`, which would keep half a million rows
     prob_step, probs = from_the_start(*run.few_probs(points - 1), first_probs(recipe, run.facets, sizes))
-    batches = None if mixed else np.bincount(pulls.facet, minlength=len(facets)).astype(np.int64)
+    batches = None
+    if schedule.draws == "facet":
+        drawn = pulls.facet[pulls.facet != SEVERAL]
+        batches = np.bincount(drawn, minlength=len(facets)).astype(np.int64)
     last = metrics[-1] if metrics else {}
     return Digest(
-        run=run,
+        logs=run,
         name=run.name,
         recipe=recipe,
         facets=facets,
@@ -131,18 +131,19 @@ def digest(run: Run, points: int = POINTS) -> Digest:
         steps=run.last_step,
         seconds=float(max([last.get("seconds", 0.0), *(row["seconds"] for row in validation[-1:])])),
         prob_step=prob_step,
-        probs=None if mixed else probs,
+        probs=None if whole else probs,
         batches=batches,
-        share=shares(batches, sizes, mixed),
-        epochs=last_epochs(last.get("epochs", {}), facets, mixed),
-        rewards=rewards(pulls, recipe.schedule.window, (recipe.schedule.low, recipe.schedule.high)),
+        share=sizes_share(sizes) if whole else shares(batches, prob_step, probs, run.last_step),
+        epochs=last_epochs(last.get("epochs", {}), facets, whole),
+        rewards=rewards(pulls, schedule.window, (schedule.low, schedule.high)),
+        news=tuple(run.news),
         metrics=metrics,
         validation=validation,
     )
 
 
 def first_probs(recipe: Recipe, arms: Sequence[str], sizes: Floats | None) -> Floats | None:
-    """π before the first step; None where it depends on sizes that nobody wrote down."""
+    """π before the first step; None where it depends on sizes that were not logged."""
     schedule = recipe.schedule
     needs = schedule.row.needs(schedule)
     if not arms or needs == "tokens" or (sizes is None and needs):
@@ -152,15 +153,15 @@ def first_probs(recipe: Recipe, arms: Sequence[str], sizes: Floats | None) -> Fl
 
 
 def from_the_start(steps: Ints, probs: Floats, first: Floats | None) -> tuple[Ints, Floats]:
-    """The log of π begins only at its first log point; what came before the first step is known."""
+    """Put π before the first step, where known, ahead of the first log point."""
     if first is None or first.size != probs.shape[1] or not steps.size:
         return steps, probs
     return np.concatenate([[0], steps]), np.vstack([first, probs])
 
 
-def data_facets(run: Run, mixed: bool, validation: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The facets of the data: the arms, or for the mixed baseline whatever file names them."""
-    if not mixed and run.facets:
+def data_facets(run: Run, whole: bool, validation: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The facets of the data: the arms, or where one arm draws the whole, whatever file names them."""
+    if not whole and run.facets:
         return run.facets
     if run.facet_table or not validation:
         return tuple(run.facet_table)
@@ -174,47 +175,25 @@ def known_sizes(run: Run, facets: Sequence[str]) -> Floats | None:
     return np.array([table[name]["train"] for name in facets], dtype=np.float64)
 
 
-def shares(batches: Ints | None, sizes: Floats | None, mixed: bool) -> Floats | None:
-    """What each facet got of the training."""
-    if mixed:
-        return None if sizes is None else sizes / sizes.sum()
-    return None if batches is None or not batches.sum() else batches / batches.sum()
+def sizes_share(sizes: Floats | None) -> Floats | None:
+    """What each facet gets of the shuffled whole."""
+    return None if sizes is None else sizes / sizes.sum()
 
 
-def last_epochs(epochs: Mapping[str, float], facets: Sequence[str], mixed: bool) -> Floats | None:
+def shares(batches: Ints | None, step: Ints, probs: Floats, last: int) -> Floats | None:
+    """What each facet got of the training: of the batches, or its mean logged share over the steps."""
+    if batches is not None:
+        return batches / batches.sum() if batches.sum() else None
+    if not step.size or not last:
+        return None
+    edges = np.concatenate([[0], step, [max(last, step[-1])]])
+    values = np.vstack([probs[:1], probs, probs[-1:]])
+    mean: Floats = np.trapezoid(values, edges, axis=0) / edges[-1]
+    return mean
+
+
+def last_epochs(epochs: Mapping[str, float], facets: Sequence[str], whole: bool) -> Floats | None:
     if not epochs or not facets:
         return None
-    whole = next(iter(epochs.values())) if mixed else math.nan  # of its one arm
-    return np.array([epochs.get(name, whole) for name in facets], dtype=np.float64)
-
-
-def rewards(pulls: Pulls, window: int, quantiles: tuple[float, float]) -> Rewards | None:
-    """Medians along the steps, the clipping quantiles as the scaler saw them, and means by facet."""
-    given = np.flatnonzero(np.isfinite(pulls.raw) & np.isfinite(pulls.scaled))
-    if not given.size:
-        return None
-    raw, scaled, step, facet = pulls.raw[given], pulls.scaled[given], pulls.step[given], pulls.facet[given]
-    points = min(max(raw.size // REWARDS_A_POINT, 1), REWARD_POINTS)
-    ends = np.unique(np.linspace(raw.size / points, raw.size, points).round().astype(np.int64))
-    starts = np.concatenate([[0], ends[:-1]])
-    bounds = np.array([np.quantile(raw[max(0, end - window) : end], quantiles) for end in ends])
-    facets = len(pulls.names)
-    bins = min(max(raw.size // (PULLS_A_POINT * facets), 6), FACET_REWARD_POINTS, raw.size)
-    place = np.arange(raw.size) * bins // raw.size  # [rewards] -> bin
-    total, count = (
-        np.bincount(place * facets + facet, weights=weights, minlength=bins * facets).reshape(bins, facets)
-        for weights in (scaled, None)
-    )
-    with np.errstate(invalid="ignore"):  # 0/0: a facet that was not drawn has no mean
-        by_bin, overall = total / count, total.sum(0) / count.sum(0)
-    return Rewards(
-        step=step[ends - 1],
-        raw=np.array([np.median(raw[start:end]) for start, end in zip(starts, ends, strict=True)]),
-        low=bounds[:, 0],
-        high=bounds[:, 1],
-        clipped=float((np.abs(scaled) == 1).mean()),
-        facet_step=step[np.searchsorted(place, np.arange(bins), side="right") - 1],
-        facet_scaled=by_bin,
-        mean_scaled=overall,
-        mean=float(scaled.mean()),
-    )
+    common = next(iter(epochs.values())) if whole else math.nan  # of the one arm
+    return np.array([epochs.get(name, common) for name in facets], dtype=np.float64)

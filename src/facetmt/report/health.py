@@ -1,18 +1,20 @@
-"""Health in words: what went wrong with a run, or may, and what to try."""
+"""Health in words: what went wrong with a run, or may go wrong, and what to try."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
 import numpy as np
 
+from facetmt.bandit.config import ScheduleConfig
 from facetmt.bandit.scheduler import starved as below_half
-from facetmt.report.digest import Digest, Floats, digest
-from facetmt.report.markup import signed
+from facetmt.report.digest import Digest, digest
 from facetmt.report.progress import best, latest, mean_of, share_of
+from facetmt.report.rewards import Floats
+from facetmt.report.words import listed, plural, signed
 from facetmt.runlog import Run
 
 Severity = Literal["bad", "warning", "note"]
@@ -20,14 +22,13 @@ RANK = {"bad": 0, "warning": 1, "note": 2}
 
 COLLAPSED = 0.95  # of softmax(w) on one facet
 OFF_CENTRE = 0.3  # mean scaled reward; where the scale fits, it is near 0
-HARDLY, WEAK = 1.0, 5.0  # average BLEU below which a model does not translate, or hardly
+HARDLY, WEAK = 1.0, 5.0  # average BLEU below which a model does not translate, or hardly does
 REPEATED, WORN = 20.0, 100.0  # effective epochs
-OVERCLIPPED = 0.25  # clipped rewards beyond the share that the quantiles ask for
-DIVERGED = 1.15  # recent loss over the lowest one
+OVERCLIPPED = 0.25  # clipped rewards beyond the share that the quantiles imply
+DIVERGED = 1.15  # recent loss over the lowest
 FORGOTTEN = 2.0  # dev BLEU that a facet lost since its best
-STALE = 0.6  # of the steps, after which dev BLEU did not get better
-DEAR_REWARDS, SLOW_INPUT, PADDED = 0.4, 0.1, 0.3
-NAMED = 5  # facets that a sentence names
+STALE = 0.6  # of the steps, after which dev BLEU did not improve
+EXPENSIVE_REWARDS, SLOW_INPUT, PADDED = 0.4, 0.1, 0.3
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Finding:
 
 
 def findings(run: Run) -> list[Finding]:
-    """All that is worth saying about a run, the worst first."""
+    """Everything worth knowing about a run, worst first."""
     return examine(digest(run))
 
 
@@ -49,17 +50,13 @@ def examine(run: Digest) -> list[Finding]:
     return sorted(found, key=lambda finding: RANK[finding.severity])
 
 
-def listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+def explores(schedule: ScheduleConfig) -> bool:
+    """Whether the policy uses schedule.exploration, so that raising it can be advised."""
+    return schedule.row.exploration(replace(schedule, exploration=1.0)) > 0
 
 
 def untranslated(run: Digest) -> Iterator[Finding]:
-    """A model may train without a fault and still be of no use."""
+    """A model may train without a fault and still be useless."""
     top = best(run)
     score = run.average_bleu if run.average_bleu is not None else top.bleu if top else None
     if score is None or score >= WEAK:
@@ -69,16 +66,15 @@ def untranslated(run: Digest) -> Iterator[Finding]:
         "bad" if score < HARDLY else "warning",
         f"The model {'does not translate' if score < HARDLY else 'hardly translates'}: average {which} BLEU "
         f"{score:.2f}. Differences between such scores mean little.",
-        "Train longer, with more text, or with a higher optimiser.learning_rate; look at the sample translations."
+        "Train longer, on more text, or with a higher optimiser.learning_rate; look at sample translations."
         if run.finished
-        else "It is not at its end yet; look again later.",
+        else "The run is not finished; look again later.",
     )
 
 
 def lately(run: Digest) -> Floats | None:
-    """Mean π of the last tenth of the log, where a policy has learned for long enough to be judged."""
-    learned = run.kind not in ("Base", "Static")
-    if run.probs is None or not learned or len(run.facets) < 2 or len(run.probs) < 10:
+    """Mean π over the last tenth of the log, once a policy that learns has learned for long enough."""
+    if run.probs is None or not run.learns or len(run.facets) < 2 or len(run.probs) < 10:
         return None
     recent: Floats = run.probs[-max(1, len(run.probs) // 10) :].mean(axis=0)
     return recent
@@ -98,13 +94,20 @@ def collapsed(run: Digest) -> Iterator[Finding]:
             "warning",
             f"The bandit has collapsed to {name}: π is {recent.max():.0%}"
             + (f", the most that exploration {gamma:g} leaves." if gamma else "."),
-            "If other facets suffer, raise schedule.exploration or lower schedule.learning_rate tenfold; "
-            "policy exp3s can change its mind.",
+            (
+                "If other facets suffer, raise schedule.exploration or lower schedule.learning_rate tenfold; "
+                if explores(schedule)
+                else "If other facets suffer, choose another schedule.policy; "
+            )
+            + "the policy exp3s can change its mind.",
         )
 
 
 def starved(run: Digest) -> Iterator[Finding]:
-    """By the definition of `facetmt.bandit.Health`; with exploration it is often what learning looks like."""
+    """As defined by `facetmt.bandit.Health`; with exploration it is often what learning looks like."""
+    schedule = run.recipe.schedule
+    if run.composed and schedule.step_reward is None:
+        return  # such shares are planned, and each change of them is explained
     recent = lately(run)
     poor = [] if recent is None else np.flatnonzero(below_half(recent)).tolist()
     if recent is not None and poor:
@@ -113,9 +116,10 @@ def starved(run: Digest) -> Iterator[Finding]:
         ]
         yield Finding(
             "note",
-            f"{plural(len(poor), 'facet')} of {len(run.facets)} starved, with π lately below half of uniform "
+            f"{len(poor)} of {plural(len(run.facets), 'facet')} starved, with π lately below half of uniform "
             f"({0.5 / len(run.facets):.1%}): {listed(names)}.",
-            "Look at their dev BLEU below; if it lags behind the baseline's, raise schedule.exploration.",
+            "Look at their dev BLEU below; if it is below the baseline's, "
+            + ("raise schedule.exploration." if explores(schedule) else "choose another schedule.policy."),
         )
 
 
@@ -131,10 +135,11 @@ def forgotten(run: Digest) -> Iterator[Finding]:
     if worst:
         yield Finding(
             "warning",
-            f"{plural(len(worst), 'facet')} lost dev BLEU since its best: "
+            f"{plural(len(worst), 'facet')} lost dev BLEU since the best validation: "
             + listed([f"{name} (−{lost[name]:.1f})" for name in worst])
             + ".",
-            "The checkpoint of the best average is kept; more exploration or a smaller optimiser.learning_rate helps.",
+            "The checkpoint with the best average is kept; try a smaller optimiser.learning_rate"
+            + (" or more schedule.exploration." if explores(run.recipe.schedule) else "."),
         )
 
 
@@ -147,7 +152,7 @@ def clipping(run: Digest) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"The reward scale is saturated: {health['saturation']:.0%} of the latest rewards were clipped "
-            f"({expected:.0%} is meant), so they lag behind a trend.",
+            f"({expected:.0%} is intended), so the scale lags behind a trend.",
             "Make schedule.window smaller"
             + (
                 "."
@@ -155,12 +160,13 @@ def clipping(run: Digest) -> Iterator[Finding]:
                 else ", or choose a relative reward such as dev-pgnorm."
             ),
         )
-    if schedule.row.scaler.clips and abs(run.rewards.mean) > OFF_CENTRE:
+    # where batches mix facets, a reward counts relative to the shares drawn: a constant cancels out
+    if schedule.row.scaler.clips and not run.composed and abs(run.rewards.mean) > OFF_CENTRE:
         side = "fall" if run.rewards.mean < 0 else "rise"
         yield Finding(
             "warning",
-            f"The rewards are off the centre of their scale: the mean scaled reward is {signed(run.rewards.mean)} and "
-            f"should be near 0. Raw rewards {side} faster than the window forgets, so being drawn "
+            f"The rewards are off-centre: the mean scaled reward is {signed(run.rewards.mean)} and should "
+            f"be near 0. Raw rewards {side} faster than the window forgets, so being drawn "
             f"{'lowers' if run.rewards.mean < 0 else 'raises'} a facet's weight whatever it brought.",
             "Make schedule.window smaller; in a run of a few hundred steps the early rewards dominate it.",
         )
@@ -168,8 +174,8 @@ def clipping(run: Digest) -> Iterator[Finding]:
         share = health["dropped"] / max(run.steps, 1)
         yield Finding(
             "bad" if share > 0.01 else "note",
-            f"{plural(health['dropped'], 'reward')} ({share:.1%}) were no finite number and were dropped.",
-            "Look for empty or damaged sentences in the facets drawn there (pulls.csv), or lower the learning rate.",
+            f"Dropped {plural(health['dropped'], 'reward')} ({share:.1%}) for not being finite.",
+            "Look for damaged text in the facets drawn there (pulls.csv), or lower optimiser.learning_rate.",
         )
 
 
@@ -181,11 +187,18 @@ def repeated(run: Digest) -> Iterator[Finding]:
         highest = float(run.epochs[order[0]])
         yield Finding(
             "bad" if highest > WORN else "warning",
-            f"{plural(len(order), 'facet')} went through training more than {REPEATED:.0f} times: "
+            f"{plural(len(order), 'facet')} repeated more than {REPEATED:.0f} times: "
             + listed([f"{run.facets[place]} ({run.epochs[place]:.0f} epochs)" for place in order])
             + ".",
-            "Watch its dev loss for overfitting; add text to it, or lower its share with more exploration.",
+            f"Watch the dev loss for overfitting; add text, or {less(run.recipe.schedule)}.",
         )
+
+
+def less(schedule: ScheduleConfig) -> str:
+    """How to repeat a facet less."""
+    if schedule.row.needs(schedule) == "tokens":
+        return "lower schedule.max_epochs"
+    return "raise schedule.exploration" if explores(schedule) else "train for fewer steps"
 
 
 def diverging(run: Digest) -> Iterator[Finding]:
@@ -194,7 +207,7 @@ def diverging(run: Digest) -> Iterator[Finding]:
     if skipped:
         yield Finding(
             "bad",
-            f"The last {plural(skipped, 'update')} had a loss that is no number and were skipped.",
+            f"Skipped the last {plural(skipped, 'update')}: the loss was not finite.",
             "Lower optimiser.learning_rate or optimiser.clip, or compute in float32 (model.compute).",
         )
     width = max(1, len(losses) // 20)
@@ -204,14 +217,14 @@ def diverging(run: Digest) -> Iterator[Finding]:
             yield Finding(
                 "bad",
                 f"The training loss diverges: {smooth[-1]:.2f} lately, {min(smooth):.2f} at its lowest.",
-                "Halve optimiser.learning_rate or lengthen its warmup, and resume from the best checkpoint.",
+                "Halve optimiser.learning_rate or raise optimiser.warmup, and train again.",
             )
     dev = [row["loss"]["average"] for row in run.validation if row["loss"]["average"] is not None]
     if len(dev) >= 4 and dev[-1] > DIVERGED * min(dev):
         yield Finding(
             "warning",
             f"The dev loss rises: {dev[-1]:.2f} now, {min(dev):.2f} at its lowest.",
-            "The model overfits; stop with train.patience, or raise model.dropout.",
+            "The model overfits; stop earlier with train.patience, or raise model.dropout.",
         )
 
 
@@ -220,8 +233,8 @@ def stale(run: Digest) -> Iterator[Finding]:
     if top and len(run.validation) >= 5 and run.steps and top.step < STALE * run.steps:
         yield Finding(
             "note",
-            f"Dev BLEU was best at step {top.step:,} ({top.bleu:.2f}); the {run.steps - top.step:,} steps after it "
-            "did not help.",
+            f"Dev BLEU was best at step {top.step:,} ({top.bleu:.2f}); the {run.steps - top.step:,} steps "
+            "since then did not help.",
             "Set train.patience to stop earlier.",
         )
 
@@ -232,7 +245,7 @@ def costly(run: Digest) -> Iterator[Finding]:
         share_of(run, "waiting for input"),
         mean_of(run, "padding"),
     )
-    if passes and passes > DEAR_REWARDS:
+    if passes and passes > EXPENSIVE_REWARDS:
         yield Finding(
             "note",
             f"Reward passes take {passes:.0%} of the time.",
@@ -242,7 +255,7 @@ def costly(run: Digest) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"Training waits for its input {waiting:.0%} of the time.",
-            "Put the prepared data on a faster disk, or leave a processor free for it.",
+            "Put the prepared data on a faster disk, or leave a processor core free for it.",
         )
     if padding and padding > PADDED:
         yield Finding(

@@ -1,4 +1,4 @@
-"""Outcomes: the scores of a run, the plain ones and those that `evaluate` wrote under a name."""
+"""Outcomes: the scores of a run, both the plain ones and those that `evaluate` wrote under a name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from facetmt.runlog import Run
 
-Stamp = tuple[int, int]  # size and time of change of a file: what was computed from it can be kept
+Stamp = tuple[int, int]  # size and time of change of a file: while they stay, what was computed from it holds
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Outcome:
 
     @property
     def decoding(self) -> dict[str, Any]:
-        """What decides the output; the batch size does not."""
+        """The settings that decide the output; the batch size does not."""
         known = {key: value for key, value in self.scores.get("decode", {}).items() if key != "batch"}
         return {**known, "tag": self.scores["tag"]} if self.scores.get("tag") else known
 
@@ -44,7 +44,7 @@ class Outcome:
         return self.run.few_translations(facet, count, self.name)
 
     def stamp(self, facet: str) -> Stamp | None:
-        """A version of the translations; None where there are none."""
+        """Version of the translations; None where there are none."""
         path = self.run.directory / self.run.translated(facet, self.name)
         if not path.is_file():
             return None
@@ -52,7 +52,7 @@ class Outcome:
         return status.st_size, status.st_mtime_ns
 
     def text(self, facet: str) -> str | None:
-        """A hash of the test text (sources and references); None where nothing tells."""
+        """Hash of the test text (sources and references); None where it is unknown."""
         stamp = self.stamp(facet)
         return None if stamp is None else _text_hash(self.run.directory, self.name, facet, stamp)
 
@@ -66,7 +66,7 @@ def plain(run: Run) -> Outcome | None:
 
 
 def same_text(first: Outcome, second: Outcome, facet: str) -> bool | None:
-    """Whether both scored the same test text: by the hashes of `evaluate`, or by the text; None: unknown."""
+    """Whether both scored the same test text, by the hashes of `evaluate` or by the text; None if unknown."""
     hashes = [one.scores["facets"][facet].get("text") for one in (first, second)]
     if None in hashes:
         hashes = [one.text(facet) for one in (first, second)]

@@ -1,4 +1,4 @@
-"""How far each run came, how fast, and where its time went."""
+"""How far each run got, how fast, and where its time went."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import Any
 
 from facetmt.report.digest import Digest
 
-PARTS = ("training", "reward passes", "gradient probes", "waiting for input", "validation", "saving", "other")
+PARTS = (
+    "training",
+    "reward passes",
+    "measurements",
+    "compiling",
+    "waiting for input",
+    "validation",
+    "saving",
+    "other",
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,7 @@ def marks(validation: Sequence[Mapping[str, Any]]) -> list[Mark]:
 
 
 def best_of(validation: Sequence[Mapping[str, Any]]) -> Mark | None:
-    """The validation that a run is judged by: the highest average dev BLEU, the earliest of equals."""
+    """The validation that a run is judged by: the highest average dev BLEU, the earliest if equal."""
     return max(marks(validation), key=lambda mark: mark.bleu, default=None)
 
 
@@ -48,12 +57,11 @@ class Standing:
     digest: Digest
     test: float | None  # average test BLEU
     dev: Mark | None  # best validation
-    gain: (
-        float | None
-    )  # over the baseline, on the test sets, or on dev where one of the two has no test score
+    # over the baseline, on the test sets, or on dev where one of the two has no test score
+    gain: float | None
     reach: Mark | None  # when it reached the baseline's best dev BLEU
-    step_ratio: float | None  # of the baseline's steps to its best
-    time_ratio: float | None  # of the baseline's wall-clock to its best
+    step_ratio: float | None  # its steps to there over the baseline's
+    time_ratio: float | None  # its wall-clock to there over the baseline's
 
 
 def standings(runs: Sequence[Digest]) -> list[Standing]:
@@ -62,7 +70,6 @@ def standings(runs: Sequence[Digest]) -> list[Standing]:
     rows = []
     for run in runs:
         reach = reached(run, target.bleu) if target else None
-        known = reach is not None and target is not None
         rows.append(
             Standing(
                 digest=run,
@@ -70,13 +77,15 @@ def standings(runs: Sequence[Digest]) -> list[Standing]:
                 dev=best(run),
                 gain=None if run is base else gain(base, run),
                 reach=reach,
-                step_ratio=reach.step / target.step if known and reach and target and target.step else None,
-                time_ratio=reach.seconds / target.seconds
-                if known and reach and target and target.seconds
-                else None,
+                step_ratio=ratio(reach.step, target.step) if reach and target else None,
+                time_ratio=ratio(reach.seconds, target.seconds) if reach and target else None,
             )
         )
     return rows
+
+
+def ratio(value: float, base: float) -> float | None:
+    return value / base if base else None
 
 
 def gain(base: Digest, run: Digest) -> float | None:
@@ -87,7 +96,7 @@ def gain(base: Digest, run: Digest) -> float | None:
 
 
 def judged(rows: Sequence[Standing]) -> tuple[str, Standing] | None:
-    """The best run by test BLEU where all have it, otherwise by dev BLEU; and which of the two it was."""
+    """Whether test or dev BLEU decides, and the best run by it; test decides only if all runs have it."""
     if all(row.test is not None for row in rows):
         return "test", max(rows, key=lambda row: row.test or 0.0)
     validated = [row for row in rows if row.dev is not None]
@@ -95,18 +104,18 @@ def judged(rows: Sequence[Standing]) -> tuple[str, Standing] | None:
 
 
 def latest(digest: Digest, key: str) -> Any:
-    """A figure of the last log point."""
+    """A value of the last log point."""
     return digest.metrics[-1].get(key) if digest.metrics else None
 
 
 def median_of(digest: Digest, key: str) -> float | None:
-    """The middle of a figure over the log points: what is compiled at each start does not count."""
+    """The median of a value over the log points: it ignores the slow first steps after each start."""
     values = [row[key] for row in digest.metrics if row.get(key) is not None]
     return median(values) if values else None
 
 
 def mean_of(digest: Digest, key: str) -> float | None:
-    """The mean of a figure over the log points that have it."""
+    """The mean of a value over the log points that have it."""
     values = [row[key] for row in digest.metrics if row.get(key) is not None]
     return fmean(values) if values else None
 
@@ -116,19 +125,20 @@ def seconds_by_part(digest: Digest) -> dict[str, float] | None:
     time = latest(digest, "time")
     if not time:
         return None
-    steps = max(time["train"] - time["input"], 0.0)  # the wait for a batch is counted inside of `train`
+    steps = max(time["train"] - time["input"], 0.0)  # `train` includes waiting for a batch
     passes = steps * (mean_of(digest, "reward_share") or 0.0)
-    known = (steps - passes, passes, time.get("probe", 0.0), time["input"], time["validate"], time["save"])
+    measured = (time.get("probe", 0.0), time.get("compile", 0.0))  # older logs count compiling as training
+    known = (steps - passes, passes, *measured, time["input"], time["validate"], time["save"])
     return dict(zip(PARTS, (*known, max(digest.seconds - sum(known), 0.0)), strict=True))
 
 
 def share_of(digest: Digest, *named: str) -> float | None:
-    """The share of the wall-clock that some parts took together."""
+    """The share of the wall-clock that these parts took together."""
     parts = seconds_by_part(digest)
     total = sum(parts.values()) if parts else 0.0
     return sum(parts[part] for part in named) / total if parts and total else None
 
 
 def choosing_share(digest: Digest) -> float | None:
-    """The share of the wall-clock that was spent to choose facets."""
-    return share_of(digest, "reward passes", "gradient probes")
+    """The share of the wall-clock that was spent on choosing facets."""
+    return share_of(digest, "reward passes", "measurements")

@@ -20,40 +20,41 @@ from facetmt.bandit.config import ScheduleConfig, build_scheduler
 from facetmt.bandit.schedules import NOTHING, REWARD, Corpus
 from facetmt.errors import UserError
 from facetmt.recipe import load_recipe
-from facetmt.runlog import RECIPE, Pulls, Run
+from facetmt.runlog import FACETS, RECIPE, Pulls, Run
 
 Floats = npt.NDArray[np.float64]
 
 POINTS = 500  # of the replayed π, which is averaged over them for the shares
 REPLICATES = 20  # bootstrap replays behind the intervals
-BLOCKS = 50  # of the log, resampled whole for the interval of the mean reward: neighbours are not independent
+BLOCKS = 50  # of the log, resampled as wholes for the mean reward's interval: neighbours are not independent
 INTERVAL = (0.025, 0.975)
 CANNOT_SAY = (
-    "The rewards were earned by a model that trained under the logged curriculum; another curriculum would have "
-    "trained another model, which would have earned other rewards, the more so the further the two drift apart.",
-    "Rewards are scaled by the window of the rewards that were logged, not of those that the other policy would see.",
-    "It says nothing about BLEU: only training says that.",
+    "The rewards were earned by a model that trained under the logged curriculum; another curriculum would "
+    "have trained another model, which would have earned other rewards: the further the two drift apart, the "
+    "less the answer means.",
+    "Rewards are scaled by the window of the logged rewards, not of those that the other policy would see.",
+    "It says nothing about BLEU: only training can.",
 )
 
 
 @dataclass(frozen=True)
-class Share:
+class ReplayedShare:
     """What a facet would have got of the batches."""
 
     facet: str
     logged: float  # share of the batches in the log
     replayed: float  # mean of the other policy's π
-    low: float  # range over bootstrap replays, each with its own luck of the draws
+    low: float  # range over bootstrap replays, which shows the luck of the draws
     high: float
 
 
 @dataclass(frozen=True)
 class Replay:
-    """The answer, its uncertainty, and what it cannot say."""
+    """The answer, its uncertainty, and its limits."""
 
     schedule: ScheduleConfig
     steps: int
-    shares: tuple[Share, ...]  # the most drawn first
+    shares: tuple[ReplayedShare, ...]  # the most drawn first
     prob_step: npt.NDArray[np.int64]  # [points]
     probs: Floats  # [points, facets]: the other policy's π along the log
     logged_reward: float  # mean scaled reward in the log, by the replayed reward and scale
@@ -66,11 +67,16 @@ class Replay:
 
 
 def replay(run: Run | Path, *, seed: int = 1, replicates: int = REPLICATES, **settings: Any) -> Replay:
-    """Replay a run's log with other `schedule` settings (policy, reward, learning_rate, exploration, window, ...)."""
+    """Replay a run's log with other `schedule` settings: policy, reward, learning_rate, exploration, ..."""
     opened = run if isinstance(run, Run) else Run(Path(run))
     old = load_recipe(opened.directory / RECIPE).schedule
-    new = changed(old, settings)
     pulls = opened.pulls
+    if old.draws != "facet" or not pulls.step.size:
+        raise UserError(
+            f"{opened.directory}: no batch was drawn from a single facet, so there is nothing to replay; "
+            "name a run that draws one facet per batch"
+        )
+    new = changed(old, settings)
     scaled = scaled_rewards(raw_rewards(opened, old, new, pulls), new_scheduler(opened, new).scaler)
     rng = np.random.Generator(np.random.PCG64(seed))
     path = follow(new_scheduler(opened, new).policy, pulls, scaled, new.feedback_lag, np.ones(len(scaled)))
@@ -89,33 +95,31 @@ def replay(run: Run | Path, *, seed: int = 1, replicates: int = REPLICATES, **se
 
 
 def changed(old: ScheduleConfig, settings: Mapping[str, Any]) -> ScheduleConfig:
-    """The schedule with what the user gave; None leaves a setting as it was."""
+    """The schedule with the given settings; None leaves a setting as it was."""
     given = {key: value for key, value in settings.items() if value is not None}
     if unknown := given.keys() - vars(old).keys():
-        raise UserError(f"a schedule has no setting {', '.join(sorted(unknown))}; see docs/recipes.md")
+        raise UserError(f"schedule: there is no setting {', '.join(sorted(unknown))}; see docs/recipes.md")
     try:
         new = replace(old, **given)
     except (TypeError, ValueError) as error:
-        raise UserError(f"the replay cannot use these settings: {error}") from error
+        raise UserError(f"schedule: {error}") from error
     if new.draws != "facet" or new.row.signal not in (NOTHING, REWARD):
         raise UserError(
-            f"{new.policy} does not learn from draws of facets, so it cannot be replayed; choose another policy"
+            f"schedule: {new.label} does not draw one facet per batch and learn from that batch alone, so it "
+            "cannot be replayed; choose another policy"
         )
     return new
 
 
 def raw_rewards(run: Run, old: ScheduleConfig, new: ScheduleConfig, pulls: Pulls) -> Floats:
-    """The other reward from the logged losses, where they are those that it needs."""
-    if old.draws != "facet" or not pulls.step.size:
-        raise UserError(f"{run.directory} logged no draws of facets, so there is nothing to replay")
-    logged = (
-        "train" if old.step_reward is None else old.step_reward.batch
-    )  # without a reward: the training loss
+    """The other reward from the logged losses, if they are those that it needs."""
+    # without a reward the log has the training loss
+    logged = "train" if old.step_reward is None else old.step_reward.batch
     if REWARDS[new.reward].batch != logged:
         where = {"dev": "a dev batch", "train": "the training batch"}[logged]
         other = [name for name, row in REWARDS.items() if row.batch == logged]
         raise UserError(
-            f"{run.directory} logged losses of {where}, so {new.reward} cannot be replayed from it; "
+            f"{run.directory}: it logged losses of {where}, so {new.reward} cannot be replayed; "
             f"choose one of {', '.join(other)}"
         )
     reward = REWARDS[new.reward]
@@ -123,13 +127,13 @@ def raw_rewards(run: Run, old: ScheduleConfig, new: ScheduleConfig, pulls: Pulls
     values = np.array([reward(before, after) for before, after in pairs])
     if not np.isfinite(values).any():
         raise UserError(
-            f"{run.directory} did not log the losses that {new.reward} needs; replay another reward"
+            f"{run.directory}: it did not log the losses that {new.reward} needs; replay another reward"
         )
     return values
 
 
 def scaled_rewards(raw: Floats, scaler: QuantileScaler) -> Floats:
-    """[steps] in [−1, 1]; NaN where a reward is dropped, as the scheduler does."""
+    """[steps] in [−1, 1]; NaN where the reward is dropped, as in the scheduler."""
     return np.array([scaler.scale(value) if math.isfinite(value) else math.nan for value in raw.tolist()])
 
 
@@ -138,7 +142,10 @@ def new_scheduler(run: Run, schedule: ScheduleConfig) -> FacetScheduler:
     sizes = [int(run.facet_table.get(name, {}).get("train", 0)) for name in run.facets]
     if not all(sizes):
         if schedule.row.needs(schedule):
-            raise UserError(f"{run.directory} does not know the facets' sizes (facets.json), which tau needs")
+            raise UserError(
+                f"{run.directory / FACETS}: the sizes of the facets are missing, which {schedule.policy} "
+                "needs; choose another policy"
+            )
         sizes = [1] * len(run.facets)
     return build_scheduler(schedule, Corpus(run.facets, sizes), seed=0)
 
@@ -149,13 +156,13 @@ class Trail:
 
     step: npt.NDArray[np.int64]  # [points]
     probs: Floats  # [points, facets]
-    weight: Floats  # [steps] π'(a)/π(a) of the logged draw; empty where only π was asked for
+    weight: Floats  # [steps] π'(a)/π(a) of the logged draw; empty if only π was asked for
 
 
 def follow(
     policy: Policy, pulls: Pulls, scaled: Floats, lag: int, times: npt.NDArray[Any], weigh: bool = True
 ) -> Trail:
-    """Teach the policy the log: w += μ·y·1[a]/π(a) with the logged π, an unbiased estimate of every arm's reward."""
+    """Teach the policy the log: w += μ·y·1[a]/π(a) with the logged π, unbiased for every arm's reward."""
     chosen = set(np.linspace(0, len(scaled) - 1, min(len(scaled), POINTS)).round().astype(int).tolist())
     steps, probs, weights = [], [], []
     waiting: deque[tuple[Pull, float]] = deque()
@@ -195,7 +202,7 @@ def summed_up(
     lucky = np.vstack([luck.reshape(-1, facets), replayed])
     low, high = lucky.min(axis=0), lucky.max(axis=0)
     shares = [
-        Share(pulls.names[arm], *(float(column[arm]) for column in (logged, replayed, low, high)))
+        ReplayedShare(pulls.names[arm], *(float(column[arm]) for column in (logged, replayed, low, high)))
         for arm in np.argsort(-replayed, kind="stable")
     ]
     weight, reward = path.weight[known], scaled[known]
@@ -203,15 +210,25 @@ def summed_up(
     # of a ratio of sums, by the delta method
     error = float(np.sqrt(((weight * (reward - mean)) ** 2).sum()) / weight.sum())
     effective = float(weight.sum() ** 2 / (weight**2).sum())
-    interval = block_interval(weight, reward, rng)
+    bottom, top = block_interval(weight, reward, rng)
     return Replay(
-        schedule, len(scaled), tuple(shares), path.step, path.probs, float(reward.mean()), mean, error, *interval,
-        effective, cautions(effective, int(known.sum())),
-    )  # fmt: skip
+        schedule=schedule,
+        steps=len(scaled),
+        shares=tuple(shares),
+        prob_step=path.step,
+        probs=path.probs,
+        logged_reward=float(reward.mean()),
+        reward=mean,
+        error=error,
+        low=bottom,
+        high=top,
+        effective=effective,
+        cautions=cautions(effective, int(known.sum())),
+    )
 
 
 def block_interval(weight: Floats, reward: Floats, rng: np.random.Generator) -> tuple[float, float]:
-    """Of Σ w·y/Σ w, resampling stretches of the log."""
+    """95 % interval of Σ w·y/Σ w, by resampling stretches of the log."""
     stretches = min(BLOCKS, len(weight))
     products = np.array([part.sum() for part in np.array_split(weight * reward, stretches)])
     weights = np.array([part.sum() for part in np.array_split(weight, stretches)])
@@ -224,8 +241,8 @@ def cautions(effective: float, steps: int) -> tuple[str, ...]:
     share = effective / max(steps, 1)
     if share < 0.1:
         thin = (
-            f"The log supports this policy thinly: its {steps:,} steps are worth {effective:,.0f} (the effective "
-            "sample size), because the policy likes facets that were seldom drawn.",
+            f"The log says little about this policy: its {steps:,} steps are worth {effective:,.0f} (the "
+            "effective sample size), because the policy prefers facets that were rarely drawn.",
         )
         return (*thin, *CANNOT_SAY)
     return CANNOT_SAY
@@ -248,9 +265,9 @@ def replay_text(result: Replay, top: int = 20) -> str:
         console.print(f"Replay of {result.steps:,} steps with {name}: share of the batches\n")
         console.print(table)
         console.print(
-            f"\nMean scaled reward: {result.reward:+.3f} ± {result.error:.3f} (95 % interval {result.low:+.3f} to "
-            f"{result.high:+.3f}); logged {result.logged_reward:+.3f}. Effective sample size {result.effective:,.0f} "
-            f"of {result.steps:,}."
+            f"\nMean scaled reward: {result.reward:+.3f} ± {result.error:.3f} (95 % interval "
+            f"{result.low:+.3f} to {result.high:+.3f}); logged {result.logged_reward:+.3f}. Effective "
+            f"sample size {result.effective:,.0f} of {result.steps:,}."
         )
         console.print("\nWhat this cannot say:")
         for caution in result.cautions:

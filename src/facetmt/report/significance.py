@@ -19,8 +19,8 @@ from facetmt.runlog import RECIPE, Run
 from facetmt.translate.evaluate import bleu_metric, tokeniser_of
 
 RESAMPLES = 1000
-FIXED = 100  # a comparison costs as much as so many lines, however short the test set
-HELD = 10_000_000  # sentences of all resamples together, which SacreBLEU holds in memory at once
+FIXED = 100  # a comparison costs at least as much as this many lines
+HELD = 10_000_000  # sentences of all resamples together: SacreBLEU holds them in memory at once
 
 
 class Comparison(NamedTuple):
@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
 
 @dataclass(frozen=True)
 class Significance:
-    """Against the first system, by (system, facet); and what a reader must know about it."""
+    """Tests against the first system, by (system, facet), and what a reader must know about them."""
 
     values: dict[tuple[int, str], tuple[float, float]]  # p, and the gain (of the least certain seed)
     intervals: dict[tuple[int, str], float]  # half of the 95 % interval; systems of one seed only
@@ -48,15 +48,15 @@ def compared(
     *,
     intervals: bool = False,
 ) -> Significance:
-    """Test each system against the first one, facet by facet; of several seeds the least certain counts."""
+    """Test each system against the first, facet by facet; of several seeds the least certain counts."""
     pairs = [
         (place, [(systems[0][seed % len(systems[0])], run) for seed, run in enumerate(system)])
         for place, system in enumerate(systems)
         if place
     ]
     if most_lines is not None and lines_to_read(systems, facets) > most_lines:
-        advice = "; `facetmt compare` does it." if pairs else "."
-        return Significance({}, {}, [f"Too many test sentences to test for chance here{advice}"])
+        advice = "; use `facetmt compare`." if pairs else "."
+        return Significance({}, {}, [f"Too many sentences to test significance here{advice}"])
     values: dict[tuple[int, str], tuple[float, float]] = {}
     known: dict[tuple[int, str], float] = {}
     for place, seeds in pairs:
@@ -90,7 +90,7 @@ def all_intervals(
     metric: str,
     known: dict[tuple[int, str], float],
 ) -> dict[tuple[int, str], float]:
-    """Of systems of one seed; what the paired test has computed already is not computed again."""
+    """Of systems with one seed; what the paired test already computed is not computed again."""
     found = {}
     for place, system in enumerate(systems):
         for facet in facets if len(system) == 1 else ():
@@ -102,23 +102,20 @@ def all_intervals(
 
 
 def of_mean(intervals: Sequence[float]) -> float:
-    """Of the mean over test sets, which are resampled independently of each other: √Σ h²/n."""
+    """Interval of the mean over test sets, which are resampled independently: √Σ h²/n."""
     return sqrt(sum(half**2 for half in intervals)) / len(intervals)
 
 
 def interval_notes(
     systems: Sequence[Sequence[Outcome]], intervals: dict[tuple[int, str], float]
 ) -> list[str]:
-    seeds = (
-        " Of several seeds, ± is the standard deviation over them."
-        if any(len(s) > 1 for s in systems)
-        else ""
-    )
+    several = any(len(system) > 1 for system in systems)
+    seeds = " For several seeds, ± is the standard deviation over them." if several else ""
     if not intervals:
         return [seeds.strip()] * bool(seeds)
     return [
-        f"± is half of the 95 % interval by bootstrap of the test sentences ({RESAMPLES:,} resamples); it says how "
-        f"much the choice of sentences matters, not another training.{seeds}"
+        f"± is half of the 95 % interval by bootstrap of the test sentences ({RESAMPLES:,} resamples): it "
+        f"shows how much the choice of sentences matters, not what another training would give.{seeds}"
     ]
 
 
@@ -126,16 +123,14 @@ def notes_on(
     values: dict[tuple[int, str], tuple[float, float]], untested: int, facets: int, seeds: bool
 ) -> list[str]:
     if not values:
-        return ["Not tested for chance: there are no translations of the same test sentences."] * bool(
-            untested
-        )
+        return ["Significance not tested: there are no translations of the same sentences."] * bool(untested)
     notes = [
-        "Marks against the first system: + better, - worse with p < 0.05; ++ and -- with p < 0.01. By SacreBLEU's "
-        f"paired bootstrap, {RESAMPLES:,} resamples"
+        "Marks compare with the first system: + better, - worse with p < 0.05; ++ and -- with p < 0.01, by "
+        f"SacreBLEU's paired bootstrap with {RESAMPLES:,} resamples"
         + ("; all seeds must agree, and the least certain counts." if seeds else ".")
     ]
     if facets >= 20:
-        notes.append(f"Of {facets} comparisons about {facets * 0.05:.0f} get a mark by chance alone.")
+        notes.append(f"Of {facets} comparisons, about {facets * 0.05:.0f} get a mark by chance alone.")
     if untested:
         notes.append(
             f"{untested:,} comparisons are not tested: those runs did not translate the same sentences."
@@ -144,19 +139,19 @@ def notes_on(
 
 
 def lines_to_read(systems: Sequence[Sequence[Outcome]], facets: Sequence[str]) -> int:
-    """Test sentences of all comparisons, guessed from the first run's files."""
+    """Test sentences of all comparisons, estimated from the first run's files."""
     base = systems[0][0]
     lines = sum(sum(1 for _ in base.translations(facet)) for facet in facets)
     comparisons = sum(len(system) for system in systems[1:])
     return max(1, 2 * comparisons) * lines + comparisons * FIXED * len(facets)
 
 
-def paired_test(base: Outcome, run: Outcome, facet: str, metric: str) -> Comparison | None:
-    """p, the gain over the base, intervals; None where the two did not translate the same sentences."""
-    stamps = [one.stamp(facet) for one in (base, run)]
+def paired_test(base: Outcome, other: Outcome, facet: str, metric: str) -> Comparison | None:
+    """p, the gain over the base, intervals; None if the two did not translate the same sentences."""
+    stamps = [one.stamp(facet) for one in (base, other)]
     if None in stamps:
         return None
-    places = ((base.run.directory, base.name), (run.run.directory, run.name))
+    places = ((base.run.directory, base.name), (other.run.directory, other.name))
     return _tested(*places, facet, metric, tokeniser(base, facet), tuple(stamps))
 
 
@@ -170,14 +165,14 @@ def interval(outcome: Outcome, facet: str, metric: str) -> float | None:
 
 
 def target_language(run: Run, name: str) -> str:
-    """Of a facet, or of the facet whose languages a further test set has."""
+    """Of a facet, or of the facet whose languages an extra test set has."""
     sets = {} if name in run.facet_table else load_recipe(run.directory / RECIPE).evaluate.sets
     facet = sets[name].facet if name in sets else name
     return str(run.facet_table.get(facet, {}).get("target", "en"))
 
 
 def tokeniser(outcome: Outcome, facet: str) -> str:
-    """That of the outcome's own BLEU."""
+    """The tokeniser of the outcome's own BLEU."""
     return tokeniser_of(target_language(outcome.run, facet), outcome.scores.get("tokenisers"))
 
 
@@ -196,7 +191,7 @@ def _interval(place: tuple[Path, str], facet: str, metric: str, tokenise: str, s
         return None
     hypotheses, references = ([row[side] for row in rows] for side in ("hypothesis", "reference"))
     score = scorer(metric, tokenise).corpus_score(hypotheses, [references], n_bootstrap=resamples(len(rows)))
-    return float(score._ci)  # SacreBLEU shows it, but has no other name for it
+    return float(score._ci)  # SacreBLEU prints it, but has no public name for it
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""The page of a search: which setting did best, how each got there, and where its run is."""
+"""The page of a search: which setting is best, how each got there, and where its run is."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from urllib.parse import quote
 
 import plotly.graph_objects as go
 
-from facetmt.report.headline import card
-from facetmt.report.markup import Cell, chart, duration, grid, number_cell, panel, row_html, safe, table_html
-from facetmt.report.pack import Packer
-from facetmt.report.page import document
-from facetmt.report.plots import COLOURS, curve, framed, trials_figure
+from facetmt.files import write_whole
+from facetmt.report.figures.plots import COLOURS, curve, framed, trials_figure
+from facetmt.report.page.headline import card
+from facetmt.report.page.markup import Cell, chart, grid, number_cell, panel, row_html, safe, table_html
+from facetmt.report.page.pack import Packer
+from facetmt.report.page.render import document
+from facetmt.report.progress import best_of
+from facetmt.report.words import duration
 from facetmt.runlog import RECIPE, REPORT, VALIDATION, Run
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting of a search, and the run directory that it has once it was started."""
+    """A setting of a search, and its run directory, which exists once the run was started."""
 
     settings: Mapping[str, object]
     score: float | None  # best dev BLEU
@@ -35,7 +38,7 @@ class Tried:
 
 
 def write_study(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> Path:
-    """Write the page of these settings, given best first; it needs nothing but a browser."""
+    """Write the page of these settings, given best first; it needs only a browser."""
     packer = Packer()
     charts = {"trials": scores_figure(keys, tried), "curves": curves_figure(keys, tried)}
     data = {
@@ -48,18 +51,17 @@ def write_study(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> Path:
         "reload": 0,
         "tag": "",
     }
-    part = out.with_name(f".{out.name}.part")  # a browser that reloads must never see half a page
-    part.write_text(document(out.parent.resolve().name, body(keys, tried, out), data), encoding="utf-8")
-    return part.replace(out)
+    write_whole(out, document(out.parent.resolve().name, body(keys, tried, out), data))
+    return out
 
 
 def named(keys: Sequence[str], settings: Mapping[str, object]) -> str:
-    """A setting in few words."""
+    """A setting in a few words."""
     return ", ".join(f"{key.rsplit('.', 1)[-1]} {settings.get(key)}" for key in keys)
 
 
 def scores_figure(keys: Sequence[str], tried: Sequence[Tried]) -> go.Figure | None:
-    """Best dev BLEU of every setting over the first key, a line for each value of the others."""
+    """Best dev BLEU of every setting over the first key; one line for each value of the others."""
     rows = [(one.settings, one.score) for one in tried if one.score is not None]
     if not rows:
         return None
@@ -82,7 +84,7 @@ def curves_figure(keys: Sequence[str], tried: Sequence[Tried]) -> go.Figure | No
 
 
 def body(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> str:
-    """Headline, charts, and a row per setting."""
+    """Headline, charts, and one row per setting."""
     states = [one.state for one in tried]
     counts = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states)) or "none yet"
     best = next((one for one in tried if one.score is not None), None)
@@ -96,15 +98,18 @@ def body(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> str:
         ]
     charts = [
         chart(
-            "trials", "Best dev BLEU", "A point per setting; higher is better.", "No setting has a score yet."
+            "trials",
+            "Best dev BLEU",
+            "One point per setting; higher is better.",
+            "No setting has a score yet.",
         ),
         chart(
-            "curves", "Dev BLEU", "A line per setting, as it was trained.", "No setting was validated yet."
+            "curves", "Dev BLEU", "One line per setting, over its training.", "No setting was validated yet."
         ),
     ]
     heads = [*map(safe, keys), "best dev BLEU", "at step", "steps", "time", "state", "run"]
     rows = [row_html(cells(keys, one, out)) for one in tried]
-    hint = "Best first. For a whole report: facetmt report RUN..."
+    hint = "Best first. For a full report: facetmt report RUN..."
     return (
         f'<header class="top"><p class="brand">facetmt</p><h1>{safe(out.parent.resolve().name)}</h1>'
         f'<p class="sub">a search over {safe(", ".join(keys))}</p></header><main>'
@@ -116,7 +121,7 @@ def body(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> str:
 def cells(keys: Sequence[str], one: Tried, out: Path) -> list[Cell]:
     """A setting's row."""
     rows = one.validation
-    best = max(rows, key=lambda row: row["bleu"]["average"], default=None)
+    best = best_of(rows)
     page = one.run / REPORT
     target = page if page.is_file() else one.run
     link = quote(target.relative_to(out.parent).as_posix()) if target.is_relative_to(out.parent) else ""
@@ -124,7 +129,7 @@ def cells(keys: Sequence[str], one: Tried, out: Path) -> list[Cell]:
     return [
         *(Cell(safe(one.settings.get(key))) for key in keys),
         number_cell(one.score),
-        number_cell(None if best is None else best["step"], "{:,.0f}"),
+        number_cell(None if best is None else best.step, "{:,.0f}"),
         number_cell(rows[-1]["step"] if rows else None, "{:,.0f}"),
         Cell(safe(duration(rows[-1]["seconds"])) if rows else "–"),
         Cell(safe(one.state), left=True),

@@ -1,4 +1,4 @@
-"""Systems and their scores: seeds of one recipe belong together, the best is marked, chance is tested for."""
+"""Systems and their scores: seeds of one recipe are one system; the best is marked, significance tested."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ WIDE = 12  # columns beyond which groups come before facets, and tables are turn
 
 @dataclass(frozen=True)
 class System:
-    """Runs whose recipes differ in nothing but the seed, scored in one way."""
+    """Runs whose recipes differ only in the seed, scored in one way."""
 
     name: str
-    kind: str  # Base, Static or Bandit, as the paper's tables group them
+    kind: str  # group of the policy: Base, Static, Bandit as in the paper's tables, or another
     outcomes: tuple[Outcome, ...]
-    rows: tuple[str, ...]  # the runs' names, by which caveats call them
+    rows: tuple[str, ...]  # the names that caveats use for them
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Cell:
     mean: float
     std: float | None  # over seeds; None for a single run
     best: bool
-    mark: str  # against the first system: + better, - worse, p < 0.05; ++ and -- p < 0.01
+    mark: str  # relative to the first system: + better, - worse, p < 0.05; ++ and -- p < 0.01
     interval: float | None = None  # half of the 95 % interval of a single run
 
 
@@ -59,11 +59,11 @@ class Scoreboard:
     metric: Metric
     signature: str
     notes: tuple[str, ...]  # what the marks mean, or why there are none
-    caveats: tuple[Caveat, ...]  # why rows are not like for like
+    caveats: tuple[Caveat, ...]  # why rows cannot be compared like for like
 
 
 def group_systems(runs: Sequence[Run]) -> list[System]:
-    """Runs in their order, seeds of one recipe together under the name of the first; named outcomes follow."""
+    """Runs in their order, seeds of one recipe together under the first name; named outcomes follow."""
     groups: list[tuple[Recipe, list[int], list[Run], list[str]]] = []
     for run, name in zip(runs, unique_names(runs), strict=True):
         recipe = load_recipe(run.directory / RECIPE)
@@ -83,7 +83,7 @@ def group_systems(runs: Sequence[Run]) -> list[System]:
 
 
 def systems_of(kind: str, runs: Sequence[Run], names: Sequence[str]) -> list[System]:
-    """One system for every way in which these seeds were scored."""
+    """One system for each way in which these seeds were scored."""
     found: dict[str, list[tuple[Outcome, str]]] = {}
     for run, name in zip(runs, names, strict=True):
         for outcome in all_outcomes(run):
@@ -98,18 +98,18 @@ def systems_of(kind: str, runs: Sequence[Run], names: Sequence[str]) -> list[Sys
 
 
 def without_seed(recipe: Recipe) -> Recipe:
-    """What makes two runs the same system: everything but the seed and where the files lie."""
+    """What makes two runs the same system: everything but the seed and the location of files."""
     return replace(recipe, seed=0, prepared="", data=replace(recipe.data, root=""))
 
 
 def scoreboard(
     runs: Sequence[Run], metric: Metric = "bleu", most_lines: int | None = None, *, intervals: bool = False
 ) -> Scoreboard:
-    """Scores of all systems; the paired test is left out where it would read more than `most_lines` lines."""
+    """Scores of all systems; the paired test is skipped if it would read more than `most_lines` lines."""
     for run in runs:
         if not all_outcomes(run):
             raise UserError(
-                f"{run.directory} has no scores.json; score it first: facetmt evaluate {run.directory}"
+                f"{run.directory}: there is no scores.json; first run `facetmt evaluate {run.directory}`"
             )
     systems = group_systems(runs)
     columns = all_columns(systems)
@@ -144,15 +144,16 @@ def facets_of(system: System) -> list[str]:
 
 
 def mean_cost(system: System) -> float | None:
-    """Seconds of a step over the seeds of a system; None where one has no log of them."""
+    """Mean seconds per step over the seeds of a system; None if one did not log them."""
     costs = [step_seconds(outcome.run) for outcome in system.outcomes]
     known = [cost for cost in costs if cost is not None]
     return fmean(known) if len(known) == len(costs) else None
 
 
 def step_seconds(run: Run) -> float | None:
-    """Of a step with its rewards and gradient probes: the median over log points, so that what is compiled at
-    each start of the run does not count. (Probes come rarely: their median, times how often they came.)"""
+    """Seconds of a step with its rewards and measurements: the median over log points, so that compiling,
+    which older versions count as training, does not matter. Measurements are rare: their median times how
+    often they took place."""
     if not (run.directory / METRICS).is_file():
         return None
     rows = [row for row in run.few_metrics(POINTS) if row.get("time")]
@@ -181,7 +182,7 @@ def all_columns(systems: Sequence[System]) -> list[Column]:
 
 
 def mean_and_std(system: System, column: Column, metric: Metric) -> tuple[float, float | None] | None:
-    """Over the seeds of a system; None where a seed lacks the score."""
+    """Over the seeds of a system; None where a seed has no such score."""
     values = []
     for outcome in system.outcomes:
         scores = outcome.scores
@@ -204,7 +205,7 @@ def cell(
     column: Column,
     facets: Sequence[str],
 ) -> Cell:
-    """`facets` are those behind the cell, whose intervals make its own."""
+    """`facets` are those behind the cell; their intervals make its own."""
     mean, std = value
     highest = max(round(rival[0], 2) for rival in rivals if rival is not None)
     halves = [tested.intervals.get((place, name)) for name in facets]
@@ -219,7 +220,7 @@ def cell(
 
 
 def mark(verdict: tuple[float, float] | None) -> str:
-    """Better or worse than the first system, and how surely."""
+    """Better or worse than the first system, and how certainly."""
     if verdict is None or verdict[0] >= 0.05:
         return ""
     p, gain = verdict

@@ -20,7 +20,7 @@ from facetmt.report.systems import WIDE, Cell, Column, Metric, Scoreboard, score
 from facetmt.runlog import Run
 
 COST = "ms/step"
-BEST = "*"  # marks the best of a column where there may be no bold
+BEST = "*"  # marks the best of a column where bold may not show
 Format = Literal["terminal", "markdown", "latex", "csv"]
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     character: f"\\{character}" for character in "&%$#_{}"
@@ -28,12 +28,12 @@ LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
 
 
 def compare(runs: Sequence[Path], format: Format = "terminal", metric: Metric = "bleu") -> str:
-    """Test scores of the runs in the paper's layout: the average first, the best in bold, chance tested for."""
+    """Test scores of the runs in the paper's layout: average first, best in bold, significance marked."""
     if format not in FORMATS:
         raise UserError(f"there is no table format {format}; choose one of {', '.join(FORMATS)}")
     opened = [Run(Path(run)) for run in runs]
     if not opened:
-        raise UserError("name at least one run directory to compare")
+        raise UserError("RUN: no run is named; name at least one run directory")
     return FORMATS[format](scoreboard(opened, metric, intervals=format == "csv"), known_sizes(opened))
 
 
@@ -59,7 +59,7 @@ def grid(
     plain: Callable[[str], str],
     show: Callable[[Cell], str],
 ) -> list[list[str]]:
-    """The table as text, its heading first; with many columns turned so that facets are rows."""
+    """The table as text, heading first; with many columns it is transposed, so that facets are rows."""
     timed = any(board.costs)
     rows = [["", "", *(plain(column.name) for column in board.columns), *[COST] * timed]]
     if sizes:
@@ -86,7 +86,7 @@ def decimals(cell: Cell) -> str:
 
 
 def warnings(board: Scoreboard) -> list[str]:
-    """Why rows are not like for like; before anything else below a table."""
+    """Why rows cannot be compared like for like; the first lines below a table."""
     return [f"Careful: {line}" for line in sentences(board.caveats)]
 
 
@@ -96,7 +96,7 @@ def foot(board: Scoreboard) -> list[str]:
 
 
 def terminal(board: Scoreboard, sizes: dict[str, int]) -> str:
-    """For people who look; colours only where the output is a terminal."""
+    """For people; colours only where the output is a terminal."""
 
     def show(cell: Cell) -> str:
         body = decimals(cell) + BEST * cell.best + cell.mark
@@ -137,14 +137,14 @@ def markdown(board: Scoreboard, sizes: dict[str, int]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A user's text inside a cell of a Markdown table."""
+    """Text from outside, for a cell of a Markdown table."""
     for character in "\\`*_[]<>|":
         text = text.replace(character, f"\\{character}")
     return text
 
 
 def latex(board: Scoreboard, sizes: dict[str, int]) -> str:
-    """Needs the package booktabs; the notes are comments."""
+    """For the package booktabs; the notes are comments."""
 
     def show(cell: Cell) -> str:
         body = f"{cell.mean:.2f}"
@@ -175,7 +175,7 @@ CSV_COLUMNS = ("column", "name", "metric", "mean", "std", "interval", "best", "m
 
 
 def csv_table(board: Scoreboard, sizes: dict[str, int]) -> str:
-    """For programs: one row a system and column, full precision; `interval` is half of the 95 % interval."""
+    """For programs: one row per system and column, four decimals; `interval` is half of the 95 % interval."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("system", "kind", "seeds", *CSV_COLUMNS))

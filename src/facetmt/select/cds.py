@@ -1,4 +1,4 @@
-"""Contrastive data selection (Wang et al. 2018): keep what a model fine-tuned on trusted text likes better.
+"""Contrastive data selection (Wang et al. 2018): which pairs does fine-tuning make likelier?
 
 score(x, y) = [log p_trusted(y|x) − log p_noisy(y|x)] / |y|
 """
@@ -14,33 +14,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from facetmt.console import Tell, progress
 from facetmt.data.chunks import Files, Line, check_aligned, read_rows
 from facetmt.data.codec import Codec
-from facetmt.data.corpus import DataConfig, Facet
-from facetmt.data.layouts import discover
+from facetmt.data.config import DataConfig
+from facetmt.data.corpus import Facet
+from facetmt.data.discover import discover
 from facetmt.data.lines import decode
 from facetmt.errors import UserError
-from facetmt.select.pace import shown
 from facetmt.select.scoring import Scorer, contrast, encode_pairs, fingerprint
-from facetmt.select.shards import Shards, claim, identity
-from facetmt.select.trusted import (
-    Check,
-    FilterConfig,
-    FineTuning,
-    Tell,
-    directions,
-    encode_trusted,
-    split,
-)
+from facetmt.select.shards import Floats, Shards, claim, identity
+from facetmt.select.trusted import FilterConfig, FineTuning, directions, encode_trusted, split
+from facetmt.train.interrupt import Check
 from facetmt.train.restore import TrainedModel
 
 WORK = ".filter"  # below the folder of the keep files: the trusted model and the scores so far
 
-Floats = NDArray[np.float32]
-
 
 class TrainingText(NamedTuple):
-    """Two files of training text and all facets that are read from them, in either direction, of any label."""
+    """Two files of training text, and all facets read from them, in either direction and of any label."""
 
     folder: Path  # relative to data.root
     lines: int
@@ -54,7 +46,7 @@ class TrainingText(NamedTuple):
         return list(found.values())
 
     def parts(self) -> dict[str, list[str]]:
-        """The facets of each label, which are one part of the text; without labels the text has one part."""
+        """The facets of each label, one part of the text each; without labels the text is one part."""
         parts: dict[str, list[str]] = {}
         for facet in self.facets:
             parts.setdefault(facet.files["train"].label or "", []).append(facet.name)
@@ -62,25 +54,23 @@ class TrainingText(NamedTuple):
 
 
 def training_texts(data: DataConfig) -> list[TrainingText]:
-    """Every training text once; refuses what keep files could not be used for."""
+    """Every training text once; refuses layouts that take no keep files."""
     root = Path(data.root).resolve()
     if data.layout not in ("pairs", "tsv"):
-        raise UserError(
-            f"data.layout is {data.layout}, which takes no keep files; filter works on the layout pairs"
-        )
+        raise UserError(f"data.layout: {data.layout} takes no keep files; filter works on the layout pairs")
     if isinstance(data.facets, dict) and any(entry.train is not None for entry in data.facets.values()):
         raise UserError(
-            "a facet that names its files (data.facets) takes no keep file, so filter cannot work on it"
+            "data.facets: a facet that names its files takes no keep file; use the layout pairs to filter it"
         )
     texts: dict[frozenset[Path], list[Facet]] = {}
     for facet in discover(data, Path(data.root)):
         files = facet.files["train"]
         if files.header or files.columns is not None:
-            raise UserError("filter works on line-aligned files; convert the TSV to two files first")
-        if not files.source.resolve().is_relative_to(root):
             raise UserError(
-                f"filter works on text below {data.root}, but {files.source} is not: move it there"
+                f"{files.source}: filter works on line-aligned files; convert the TSV to two files"
             )
+        if not files.source.resolve().is_relative_to(root):
+            raise UserError(f"{files.source}: filter works on text below {data.root}; move it there")
         texts.setdefault(frozenset((files.source, files.target)), []).append(facet)
     return [
         TrainingText(
@@ -103,7 +93,7 @@ def scores_of(
     tell: Tell,
     check: Check,
 ) -> list[Floats]:
-    """The score of every line of every text; work that a signal stopped is continued, other work refused."""
+    """The score of every line of every text; interrupted work is continued, other work refused."""
     taught = directions(model.codec, facet)
     about = {
         "model": fingerprint(model.params),
@@ -123,12 +113,12 @@ def scores_of(
 
 
 def warn_of_languages(taught: Sequence[Facet], texts: Sequence[TrainingText], tell: Tell) -> None:
-    """Say which languages the trusted text says nothing about."""
+    """Warn of languages that the trusted text does not cover."""
     known = {(one.source_language, one.target_language) for one in taught}
     found = {(one.source_language, one.target_language) for text in texts for one in text.facets}
     if others := ", ".join(sorted(f"{source}-{target}" for source, target in found - known)):
         spoken = ", ".join(f"{source}-{target}" for source, target in sorted(known))
-        tell(f"warning: the trusted text is taken for {spoken}; it teaches little about {others}")
+        tell(f"warning: the trusted text is taken to be {spoken}; it teaches little about {others}")
 
 
 def score_text(
@@ -140,7 +130,7 @@ def score_text(
     work: Path,
     check: Check,
 ) -> Floats:
-    """The mean score of each line over the directions; −inf where there is no pair to speak of."""
+    """The mean score of each line over the directions; −inf where a side is blank."""
     found = []
     for facet in text.directions():
         files = facet.files["train"]
@@ -156,7 +146,7 @@ def score_text(
         def score(rows: list[tuple[int, Line, Line]], facet: Facet = facet) -> NDArray[Any]:
             return score_rows(rows, facet, model.codec, scorer, both, model.recipe.data.errors, check)
 
-        with shown(f"scoring {facet.name}", "pairs", text.lines) as pace:
+        with progress(f"scoring {facet.name}", "pairs", text.lines) as pace:
             found.append(shards.scores(read_rows(whole, Counter()), score, scorer.portion, pace))
     mean: Floats = np.mean(found, axis=0, dtype=np.float32)
     return mean

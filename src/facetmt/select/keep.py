@@ -1,4 +1,4 @@
-"""From scores to keep files: the threshold, what lies above it, and a note of where all of it comes from."""
+"""From scores to keep files: the threshold, the pairs above it, and a note of what was computed from what."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.store import write_atomic
 from facetmt.errors import UserError
+from facetmt.files import write_whole
 from facetmt.select.cds import TrainingText, lines_of
+from facetmt.select.shards import Floats, writing
 from facetmt.select.trusted import FilterConfig
 
 KEEP, SCORES, NOTE = "train.keep", "train.scores", "filter.json"
-PORTION = 1 << 20  # lines made text at once
+PORTION = 1 << 20  # lines turned into text at once
 
-Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 
 class Part(NamedTuple):
-    """A facet's lines of one text, or those of two facets that are its two directions."""
+    """The lines of one text that belong to a facet, or to two facets that are its two directions."""
 
     facets: list[str]
     text: int
@@ -43,7 +43,7 @@ class Kept(NamedTuple):
 def choose(
     texts: Sequence[TrainingText], scores: Sequence[Floats], config: FilterConfig
 ) -> list[tuple[Part, float]]:
-    """The parts of the corpus, each with the score from which on its pairs are kept."""
+    """The parts of the corpus, each with the lowest score that is kept."""
     parts = [
         Part(names, number, part_lines(text, label))
         for number, text in enumerate(texts)
@@ -56,7 +56,8 @@ def choose(
         found = found[np.isfinite(found)]
         if not len(found):
             raise UserError(
-                f"{group[0].facets[0]} has no pair with text on both sides: there is nothing to keep"
+                f"facet {group[0].facets[0]}: there is nothing to keep, as no pair has text on both sides; "
+                "check the text"
             )
         threshold = float(np.quantile(found, 1 - config.keep))
         chosen += [(part, threshold) for part in group]
@@ -76,7 +77,7 @@ def write_choice(
     out: Path,
     about: Mapping[str, Any],
 ) -> list[Kept]:
-    """Write train.keep and train.scores for each text below `out`, and filter.json; return what each facet keeps."""
+    """Write train.keep and train.scores of each text below `out`, and filter.json; what each facet keeps."""
     flags: list[Flags] = [np.zeros(text.lines, np.bool_) for text in texts]
     result = []
     for part, threshold in choose(texts, scores, config):
@@ -85,11 +86,11 @@ def write_choice(
         flags[part.text][part.lines[kept]] = True
         path = out / texts[part.text].folder / KEEP
         result.append(Kept(part.facets, int(np.isfinite(there).sum()), int(kept.sum()), threshold, path))
-    try:
+    with writing(out):
         for text, values, kept in zip(texts, scores, flags, strict=True):
             (out / text.folder).mkdir(parents=True, exist_ok=True)
-            write_atomic(out / text.folder / SCORES, as_lines(values))
-            write_atomic(out / text.folder / KEEP, as_flags(kept))
+            write_whole(out / text.folder / SCORES, as_lines(values))
+            write_whole(out / text.folder / KEEP, as_flags(kept))
         note = {
             **about,
             "keep": config.keep,
@@ -99,22 +100,18 @@ def write_choice(
                 for one in result
             },
         }
-        write_atomic(out / NOTE, json.dumps(note, indent=1, ensure_ascii=False).encode())
-    except OSError as error:
-        raise UserError(
-            f"cannot write to {out} ({error.strerror or error}): make room, then run the same command again"
-        ) from None
+        write_whole(out / NOTE, json.dumps(note, indent=1, ensure_ascii=False).encode())
     return result
 
 
 def as_flags(kept: Flags) -> bytes:
-    """0 or 1 on each line."""
+    """0 or 1 per line."""
     table = np.full((len(kept), 2), ord("\n"), np.uint8)
     table[:, 0] = ord("0") + kept
     return table.tobytes()
 
 
 def as_lines(values: Floats) -> bytes:
-    """A score on each line; -inf where there is no pair."""
+    """One score per line; -inf where there is no pair."""
     portions = (values[start : start + PORTION].tolist() for start in range(0, len(values), PORTION))
     return b"".join("".join(f"{value:.6g}\n" for value in some).encode() for some in portions)

@@ -1,4 +1,4 @@
-"""Log-probabilities of many sentences at full speed: packed rows, one compiled shape, all devices, answers in order."""
+"""Log-probabilities of many sentences: packed rows, one compiled shape, all devices, results in order."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from facetmt.data.batch import EOS, Batch, BatchConfig, Tokens, fill
+from facetmt.data.batch import EOS, Batch, Tokens, fill
 from facetmt.data.codec import Codec
-from facetmt.data.encode import with_ends
+from facetmt.data.config import BatchConfig
 from facetmt.data.store import spans
 from facetmt.data.stream import packed_once
 from facetmt.errors import UserError
+from facetmt.train.interrupt import Check
 from facetmt.train.loss import score
 from facetmt.train.place import Placement
 
 Floats = NDArray[np.float64]
 Int = NDArray[np.int64]
-Check = Callable[[], None]
-AHEAD = 2  # batches under way while the next one is packed
+AHEAD = 2  # batches being computed while the next one is packed
 
 
 def mean_log_probability(graph: Any, params: Any, batch: Batch) -> Array:
-    """log p(y|x)/|y| of each segment: [R, T], segment i in column i-1; 0 where there is none."""
+    """log p(y|x)/|y| of each segment: [R, T], segment i in column i-1; 0 elsewhere."""
     total, length = score(graph, params, batch)
     return total / jnp.maximum(length, 1.0)
 
@@ -43,23 +43,25 @@ def contrast(graph: Any, both: tuple[Any, Any], batch: Batch) -> Array:
 
 
 class Scorer:
-    """One value for each pair of a text; batches are divided among all devices."""
+    """One value per pair of a text; each batch is divided among all devices."""
 
     def __init__(self, value: Callable[[Any, Any, Batch], Array], graph: Any, shape: BatchConfig) -> None:
         placement = Placement()
         rows = -(-shape.rows // placement.devices) * placement.devices
-        self.shape = replace(shape, rows=rows, sentences=None)  # a limit of pairs an update is none here
+        self.shape = replace(
+            shape, rows=rows, sentences=None
+        )  # a limit of pairs per update does not apply here
         self._put = placement.share(rows).put
         self._value = jax.jit(partial(value, graph))
         self.place = placement.replicated  # parameters, onto every device
 
     @property
     def portion(self) -> int:
-        """Pairs to give at once, so that the last, half-empty batch matters little."""
+        """Pairs to score per call: many, so that the last, half-empty batch costs little."""
         return max(1 << 13, self.shape.rows * self.shape.width[1])
 
     def __call__(self, params: Any, tokens: Tokens, check: Check = lambda: None) -> Floats:
-        """The value of each pair, in order; what is longer than a row counts by its beginning."""
+        """The value of each pair, in order; a sentence longer than a row is cut."""
         width = self.shape.width
         source, source_length = clipped(tokens.source, tokens.source_length, width[0])
         target, target_length = clipped(tokens.target, tokens.target_length, width[1])
@@ -68,23 +70,23 @@ class Scorer:
         waiting: deque[tuple[Int, tuple[Int, Int], Array]] = deque()
 
         def settle() -> None:
-            members, place, found = waiting.popleft()
-            values[members] = np.asarray(found)[place]
+            members, cells, found = waiting.popleft()
+            values[members] = np.asarray(found)[cells]
 
         try:
             for members, row in packed_once(source_length, target_length, self.shape):
                 check()
                 batch = fill(chosen(tokens, members), row, self.shape.rows, width)
-                segment = np.arange(len(row)) - np.searchsorted(row, row)  # place in its row, from 0
+                segment = np.arange(len(row)) - np.searchsorted(row, row)  # index in its row
                 waiting.append((members, (row, segment), self._value(params, self._put(batch))))
                 if len(waiting) > AHEAD:
                     settle()
         finally:
-            while waiting:  # a process that ends while its devices work ends in a crash
+            while waiting:  # a process that exits while its devices work crashes
                 settle()
         if not np.isfinite(values).all():
             raise UserError(
-                "a model gives log-probabilities that are not finite, so its scores mean nothing: train it again, "
+                "the log-probabilities of a model are not finite, so its scores mean nothing; train it again "
                 "with a lower learning rate"
             )
         return values
@@ -110,30 +112,19 @@ def chosen(tokens: Tokens, members: Int) -> Tokens:
 
 def encode_pairs(codec: Codec, facet: str, sources: Sequence[str], targets: Sequence[str]) -> Tokens:
     """tags x EOS and y EOS of each pair."""
-    source = encode_side(codec, sources, facet, "source", codec.prefix(facet))
-    target = encode_side(codec, targets, facet, "target", [])
+    source, target = codec.encode(sources, facet, "source"), codec.encode(targets, facet, "target")
     return Tokens(source[0], target[0], source[1], target[1], np.zeros(len(sources), np.int64))
 
 
 def encode_text(codec: Codec, facet: str, lines: Sequence[str]) -> Tokens:
-    """EOS alone and y EOS of each line, for a language model, which reads the target side."""
-    ids, length = encode_side(codec, lines, facet, "target", [])
+    """EOS and y EOS of each line, for a language model, which reads the target side only."""
+    ids, length = codec.encode(lines, facet, "target")
     count = len(lines)
     return Tokens(np.full(count, EOS), ids, np.ones(count, np.int64), length, np.zeros(count, np.int64))
 
 
-def encode_side(
-    codec: Codec, lines: Sequence[str], facet: str, side: Any, prefix: list[int]
-) -> tuple[Int, Int]:
-    """prefix, ids and EOS of each line, back to back, and the lengths."""
-    one = codec.facet(facet)
-    language = one.source_language if side == "source" else one.target_language
-    cleaned = [codec.cleaner.forward(line, language) for line in lines]
-    return with_ends(*codec.vocabulary.encode_flat(cleaned, side), prefix)
-
-
 def fingerprint(params: Any) -> str:
-    """sha256 over all parameters: what a score depends on, wherever it was loaded from."""
+    """sha256 over all parameters, wherever they were loaded from."""
     digest = hashlib.sha256()
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         digest.update(jax.tree_util.keystr(path).encode())

@@ -1,10 +1,11 @@
-"""Scores of a long text, a file for each shard of lines: what is on the disk is neither computed again nor mistaken."""
+"""Scores of a long text, one file per shard of lines; finished work is not repeated, nor mixed up."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,61 +13,70 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.store import write_atomic
+from facetmt.console import Pace, say
 from facetmt.errors import UserError
-from facetmt.select.pace import Pace
+from facetmt.files import sha256, write_whole
+from facetmt.train.interrupt import EXIT_CODE, Check
 
 HEADER = "header.json"
-LINES = 1 << 16  # of a shard
-BLOCK = 1 << 22
+AGAIN = "run the same command again"  # how label and filter continue
+LINES = 1 << 16  # per shard
 
 Floats = NDArray[np.float32]
-Check = Callable[[], None]
 Row = TypeVar("Row")
 
 
-def identity(path: Path, check: Check) -> list[str | int]:
-    """Name, bytes and sha256 of a text, which decide whether it is the same one; its folder does not."""
-    digest, size = hashlib.sha256(), 0
+def stopped(kept: Path) -> int:
+    """Say what is kept after a signal; the exit code."""
+    say(f"stopped by a signal; what is done is kept in {kept}: {AGAIN} to continue")
+    return EXIT_CODE
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """An error of the disk inside is one clear sentence."""
     try:
-        with path.open("rb") as file:
-            while block := file.read(BLOCK):
-                check()
-                digest.update(block)
-                size += len(block)
+        yield
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    return [path.name, size, digest.hexdigest()]
+        raise UserError(
+            f"{path}: cannot write there ({error.strerror or error}); make room, then {AGAIN}"
+        ) from None
+
+
+def identity(path: Path, check: Check) -> list[str | int]:
+    """Name, bytes and sha256 of a text: two texts with the same identity are the same, in whatever folder."""
+    try:
+        return [path.name, path.stat().st_size, sha256(path, check)]
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from None
 
 
 def claim(folder: Path, about: Mapping[str, Any]) -> None:
-    """Make the folder that of this work, or find that it is so; the folder of other work is refused."""
+    """Mark the folder as this work's, or check that it is; refuse the folder of other work."""
     wanted: dict[str, Any] = json.loads(json.dumps(about))
     path = folder / HEADER
     try:
         if not path.is_file():
             if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
-                raise UserError(
-                    f"{folder} is not empty and says nothing of what it holds: give another folder"
-                )
+                raise UserError(f"{folder}: the folder is not empty and has no {HEADER}; give another folder")
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, json.dumps(wanted, indent=1).encode())
+            write_whole(path, json.dumps(wanted, indent=1).encode())
             return
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"cannot write to {folder} ({error.strerror}): give another folder") from None
+        raise UserError(f"{folder}: cannot write there ({error.strerror}); give another folder") from None
     except (ValueError, RecursionError):
-        raise UserError(f"{path} is damaged: delete {folder} to begin again") from None
+        raise UserError(f"{path}: the file is damaged; delete {folder} to start again") from None
     found = found if isinstance(found, dict) else {}
     if differ := sorted(key for key in {**found, **wanted} if found.get(key) != wanted.get(key)):
         raise UserError(
-            f"{folder} holds work that was begun with other settings (other {', '.join(differ)}): "
-            "delete it to begin again, or give another folder"
+            f"{folder}: the work there was started with other settings (other {', '.join(differ)}); "
+            "delete it to start again, or give another folder"
         )
 
 
 class Shards:
-    """The shards of one text in one folder, which belongs to one combination of text, models and settings."""
+    """The shards of one text; their folder belongs to one combination of text, models and settings."""
 
     def __init__(self, folder: Path, about: Mapping[str, Any], lines: int) -> None:
         self._folder, self._lines = folder, lines
@@ -79,7 +89,7 @@ class Shards:
         portion: int,
         pace: Pace,
     ) -> Floats:
-        """A score for each row; `score` is given those alone that no finished shard has, `portion` at a time."""
+        """One score per row; only rows of unfinished shards are given to `score`, `portion` at a time."""
         found = []
         for number in range(-(-self._lines // LINES)):
             some = list(islice(rows, min(LINES, self._lines - number * LINES)))
@@ -97,14 +107,16 @@ class Shards:
             found.append(values)
         whole = np.concatenate(found) if found else np.zeros(0, np.float32)
         if len(whole) != self._lines or next(rows, None) is not None:
-            raise UserError(f"the text changed while it was scored: delete {self._folder} and score it again")
+            raise UserError(
+                f"{self._folder}: the text changed while it was scored; delete the folder, then {AGAIN}"
+            )
         return whole
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:06d}.scores"
 
     def _read(self, number: int, lines: int) -> Floats | None:
-        """A finished shard; one that is damaged, or of another length, is done again."""
+        """A finished shard; None if it is missing, damaged or of another length."""
         try:
             data = self._path(number).read_bytes()
         except OSError:
@@ -116,9 +128,5 @@ class Shards:
 
     def _write(self, number: int, values: Floats) -> None:
         body = values.tobytes()
-        try:
-            write_atomic(self._path(number), body + hashlib.sha256(body).digest())
-        except OSError as error:
-            raise UserError(
-                f"cannot write to {self._folder} ({error.strerror}): make room, then run the same command again"
-            ) from None
+        with writing(self._folder):
+            write_whole(self._path(number), body + hashlib.sha256(body).digest())

@@ -1,9 +1,9 @@
-"""The trusted model of contrastive data selection: the noisy one, fine-tuned in stages on text that is trusted."""
+"""The trusted model of contrastive data selection: the noisy one, fine-tuned in stages on trusted text."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -13,9 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from facetmt.data.batch import BatchConfig, Tokens
+from facetmt.console import Tell, progress
+from facetmt.data.batch import Tokens
 from facetmt.data.chunks import Files, read_chunks
 from facetmt.data.codec import Codec
+from facetmt.data.config import BatchConfig
 from facetmt.data.corpus import Facet
 from facetmt.data.encode import EncodeJob, encode_chunk
 from facetmt.data.permutation import stream_key
@@ -23,42 +25,40 @@ from facetmt.data.sampler import Sampler
 from facetmt.data.store import Store, StoreWriter, open_store
 from facetmt.data.stream import PairSet, Stream
 from facetmt.errors import UserError
-from facetmt.select.pace import shown
 from facetmt.select.scoring import Scorer, mean_log_probability
+from facetmt.select.shards import AGAIN
 from facetmt.train import checkpoint
 from facetmt.train.config import OptimiserConfig
-from facetmt.train.interrupt import Interrupted
+from facetmt.train.interrupt import Check, Interrupted
 from facetmt.train.place import Placement
 from facetmt.train.restore import TrainedModel
 from facetmt.train.state import TrainState, create_state
 from facetmt.train.step import make_step
 
-Tell = Callable[[str], None]
-Check = Callable[[], None]
 Int = NDArray[np.int64]
-HELD_OUT = 0.1  # share of the trusted text that tells when to stop
-FEWEST = 20  # pairs that can be trusted
+HELD_OUT = 0.1  # share of the trusted text that decides when to stop
+FEWEST = 20  # trusted pairs
 STORES, MODEL = "trusted-text", "trusted-model"
 
 
 @dataclass(frozen=True)
 class FilterConfig:
-    """Fine-tuning in stages: after each the held-out trusted text is scored, and the best stage is kept."""
+    """Fine-tuning in stages: after each, the held-out trusted text is scored; the best stage is kept."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     keep: float = 0.7  # share of the pairs to keep; the paper removes 30 %
-    rank: Literal["across", "within"] = "across"  # one threshold for everything, or one for each facet
+    rank: Literal["across", "within"] = "across"  # one threshold for all facets, or one per facet
     stages: int = 5
-    steps: int = 50  # updates a stage
+    steps: int = 50  # updates per stage
     learning_rate: float = 0.0003
     seed: int = 1
 
     def __post_init__(self) -> None:
         if not 0 < self.keep <= 1:
-            raise ValueError(f"keep is {self.keep}; give a share above 0 and at most 1.")
+            raise UserError(f"--keep {self.keep}: not a share; give more than 0 and at most 1")
         if self.stages < 1 or self.steps < 1:
-            raise ValueError("stages and steps must be at least 1.")
+            raise UserError(f"--stages {self.stages} --steps {self.steps}: too few; give at least 1 of each")
 
     def tuning(self) -> dict[str, Any]:
         """What the trusted model depends on; the choice that follows is not part of it."""
@@ -67,7 +67,7 @@ class FilterConfig:
 
 @dataclass(frozen=True)
 class TrustedText:
-    """The trusted pairs as token stores, one for each direction, and which of them are held out."""
+    """The trusted pairs as token stores, one per direction, and which of them are held out."""
 
     stores: list[Store]
     learn: list[Int]
@@ -86,7 +86,7 @@ class TrustedText:
 
 
 def directions(codec: Codec, facet: str | None) -> list[Facet]:
-    """A facet for each direction that the trusted text can teach: that of `facet`, and the opposite one if there is."""
+    """One facet per direction that the trusted text can teach: `facet`'s, and the opposite if it exists."""
     first = codec.facets[0] if facet is None else codec.facet(facet)
     languages = first.target_language, first.source_language
     back = [one for one in codec.facets if (one.source_language, one.target_language) == languages]
@@ -101,7 +101,7 @@ def encode_trusted(
     work: Path,
     tell: Tell,
 ) -> list[Store]:
-    """Clean, encode and drop as for training; the text of the second direction is the first one's, turned round."""
+    """Clean, encode and drop as for training; the second direction is the first with its sides swapped."""
     stores, data = [], model.recipe.data
     longest = min(data.longest, *model.recipe.batch.width)
     for facet, files in zip(facets, (Files(*texts), Files(texts[1], texts[0])), strict=False):
@@ -117,9 +117,7 @@ def encode_trusted(
         if lost := ", ".join(f"{count:,} {reason}" for reason, count in dropped.items()):
             tell(f"trusted text {facet.source_language}-{facet.target_language}: dropped {lost}")
         if len(stores[-1]) < FEWEST:
-            raise UserError(
-                f"{texts[0]} has {len(stores[-1])} usable pairs, too few to trust; give at least {FEWEST}"
-            )
+            raise UserError(f"{texts[0]}: only {len(stores[-1])} usable pairs; give at least {FEWEST}")
     return stores
 
 
@@ -133,8 +131,8 @@ def split(stores: list[Store], seed: int) -> TrustedText:
 
 
 @dataclass
-class Progress:
-    """Where the fine-tuning stands; all of it is saved."""
+class Stages:
+    """How far the fine-tuning is; all of it is saved."""
 
     state: TrainState
     params: Any  # of the best stage
@@ -143,7 +141,7 @@ class Progress:
     finished: bool = False
 
     def judge(self, reached: float) -> None:
-        """Take a stage's score: one that is not better than the best stage ends the fine-tuning."""
+        """Take a stage's score; one that is not better than the best stage ends the fine-tuning."""
         if len(self.scores) > 1 and reached <= max(self.scores[1:]):
             self.finished = True
         else:
@@ -152,7 +150,7 @@ class Progress:
 
 
 class FineTuning:
-    """Stages of updates; stopped by a signal, it continues where it was."""
+    """Stages of updates; after a signal it continues where it stopped."""
 
     def __init__(self, model: TrainedModel, text: TrustedText, config: FilterConfig, work: Path) -> None:
         self._config, self._folder = config, work / MODEL
@@ -173,61 +171,61 @@ class FineTuning:
             seed=config.seed,
             shardings=(placement.shardings(state), placement.everywhere),
         )
-        self._progress = self._restored(Progress(state, jax.tree.map(jnp.copy, state.params)))
+        self._stages = self._restored(Stages(state, jax.tree.map(jnp.copy, state.params)))
 
     def run(self, tell: Tell, check: Check) -> Any:
         """The parameters of the stage with the best held-out score."""
-        progress, config = self._progress, self._config
-        if progress.finished:
-            tell(f"the trusted model is in {self._folder} already")
-            return progress.params
+        stages, config = self._stages, self._config
+        if stages.finished:
+            tell(f"the trusted model is already in {self._folder}")
+            return stages.params
         try:
-            if not progress.scores:
-                progress.scores.append(self._quality(check))
-                tell(f"held-out log-probability before: {progress.scores[0]:.4f}")
-            while not progress.finished:
+            if not stages.scores:
+                stages.scores.append(self._quality(check))
+                tell(f"held-out log-probability before: {stages.scores[0]:.4f}")
+            while not stages.finished:
                 self._stage(check)
-                progress.judge(self._quality(check))
-                stage = len(progress.scores) - 1
-                tell(f"held-out log-probability after stage {stage}: {progress.scores[-1]:.4f}")
-                progress.finished = progress.finished or stage == config.stages
+                stages.judge(self._quality(check))
+                stage = len(stages.scores) - 1
+                tell(f"held-out log-probability after stage {stage}: {stages.scores[-1]:.4f}")
+                stages.finished = stages.finished or stage == config.stages
                 self._save()
         except Interrupted:
             self._save()
             raise
-        if max(progress.scores[1:]) <= progress.scores[0]:
+        if max(stages.scores[1:]) <= stages.scores[0]:
             tell(
-                "warning: fine-tuning did not make the held-out trusted text more likely, so the scores say little; "
-                "give more trusted text, or fewer --steps"
+                "warning: fine-tuning did not make the held-out trusted text more likely, so the scores say "
+                "little; give more trusted text, or fewer --steps"
             )
-        return progress.params
+        return stages.params
 
     def _stage(self, check: Check) -> None:
-        """The updates of a stage, or those that are left of it."""
-        progress, steps = self._progress, self._config.steps
-        stage = len(progress.scores)
-        with shown(f"fine-tuning, stage {stage}", "updates", steps) as pace:
-            pace.skipped(progress.updates - (stage - 1) * steps)
-            while progress.updates < stage * steps:
+        """The updates of a stage, or the remaining ones."""
+        stages, steps = self._stages, self._config.steps
+        stage = len(stages.scores)
+        with progress(f"fine-tuning, stage {stage}", "updates", steps) as pace:
+            pace.skipped(stages.updates - (stage - 1) * steps)
+            while stages.updates < stage * steps:
                 check()
-                progress.state, _ = self._step(progress.state, self._put(self._sampler.next()))
-                progress.updates += 1
+                stages.state, _ = self._step(stages.state, self._put(self._sampler.next()))
+                stages.updates += 1
                 pace.worked(1)
 
     def _quality(self, check: Check) -> float:
-        return float(np.mean(self._score(self._progress.state.params, self._held, check)))
+        return float(np.mean(self._score(self._stages.state.params, self._held, check)))
 
     def _save(self) -> None:
-        progress = self._progress
-        arrays = {"state": progress.state, "best": progress.params}
-        host = {"scores": progress.scores, "finished": progress.finished, "sampler": self._sampler.state()}
-        checkpoint.save(self._folder, progress.updates, arrays, host)
+        stages = self._stages
+        arrays = {"state": stages.state, "best": stages.params}
+        host = {"scores": stages.scores, "finished": stages.finished, "sampler": self._sampler.state()}
+        checkpoint.save(self._folder, stages.updates, arrays, host, again=AGAIN)
         checkpoint.prune(self._folder, 1, set())
 
-    def _restored(self, fresh: Progress) -> Progress:
+    def _restored(self, fresh: Stages) -> Stages:
         saved, _ = checkpoint.newest_whole(self._folder)
         if saved is None:
             return fresh
         host, arrays = saved.host(), saved.arrays({"state": fresh.state, "best": fresh.params})
         self._sampler.restore(host["sampler"])
-        return Progress(arrays["state"], arrays["best"], saved.step, host["scores"], host["finished"])
+        return Stages(arrays["state"], arrays["best"], saved.step, host["scores"], host["finished"])

@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from facetmt.data.batch import Batch, BatchConfig
-from facetmt.data.prepare import Prepared
-from facetmt.data.sampler import FacetSampler
+from facetmt.data.batch import Batch
+from facetmt.data.config import BatchConfig
+from facetmt.data.prepared import Prepared
+from facetmt.data.sampler import DevFacetSampler, FacetSampler
 from facetmt.model.transformer import Graph, Params
 from facetmt.train.loss import loss_sum, mean, token_count
 from facetmt.train.place import Placement
@@ -33,8 +34,7 @@ class Alignment:
         share = placement.share(shape.rows)
         self._put = share.put
         self._train = FacetSampler(prepared.stores("train"), shape, seed, share.rows, purpose="probe")
-        dev, chosen = prepared.stores("dev"), prepared.dev_chosen
-        self._dev = FacetSampler(dev, shape, seed, share.rows, purpose="probe dev", chosen=chosen)
+        self._dev = DevFacetSampler(prepared.dev, shape, seed, share.rows, purpose="probe dev")
 
         def unit_gradient(params: Params, batch: Batch) -> Any:
             present = (batch.target_segment > 0).astype(jnp.float32)

@@ -18,7 +18,7 @@ import jax
 import orbax.checkpoint as ocp
 
 from facetmt.errors import UserError
-from facetmt.files import flush, flush_tree, sha256
+from facetmt.files import replace_directory, sha256
 from facetmt.train.processes import on_first_process
 
 FORMAT = 1
@@ -55,10 +55,18 @@ class Checkpoint:
             ) from error
 
 
-def save(directory: Path, step: int, arrays: Any, host: Mapping[str, Any]) -> Checkpoint:
-    """Write beside, hash, flush, then rename: a checkpoint of that name is always whole.
+def save(
+    directory: Path,
+    step: int,
+    arrays: Any,
+    host: Mapping[str, Any],
+    *,
+    again: str = "continue with --resume",
+) -> Checkpoint:
+    """Write beside, hash, flush to disk, then rename: a checkpoint of that name is always whole.
 
-    Every process writes its part of the arrays; the first one does the rest.
+    Every process writes its part of the arrays; the first one does the rest. `again` is what the user can do
+    after an error.
     """
     final, partial = directory / f"step-{step:09d}", directory / f".partial-{step:09d}"
     try:
@@ -69,7 +77,7 @@ def save(directory: Path, step: int, arrays: Any, host: Mapping[str, Any]) -> Ch
     except Exception as error:  # orbax raises many kinds; none may pass for a saved checkpoint
         raise UserError(
             f"could not save the checkpoint of step {step} in {directory} ({error}); earlier checkpoints are "
-            "intact: make room or fix the permissions, then continue with --resume"
+            f"intact: make room or fix the permissions, then {again}"
         ) from error
     return Checkpoint(final, step)
 
@@ -110,14 +118,8 @@ def finish(partial: Path, final: Path, step: int, host: Mapping[str, Any]) -> No
     files = {name: sha256(partial / name) for name in relative_files(partial)}
     manifest = {"format": FORMAT, "step": step, "files": files}
     (partial / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    flush_tree(partial)
-    former = final.parent / f"{REPLACED}{step:09d}"
-    if final.exists():  # a validation changes what the checkpoint of its step says of the best model
-        shutil.rmtree(former, ignore_errors=True)
-        final.rename(former)
-    partial.rename(final)
-    flush(final.parent)
-    shutil.rmtree(former, ignore_errors=True)
+    # one of this step is replaced: a validation changes what it says of the best model
+    replace_directory(partial, final, final.parent / f"{REPLACED}{step:09d}")
 
 
 def of_step(directory: Path, step: int) -> Checkpoint:

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from facetmt.bandit.auto import Auto, next_measurement
 from facetmt.bandit.composition import row_counts
-from facetmt.data.batch import Batch, BatchConfig
-from facetmt.data.prepare import Prepared
+from facetmt.data.batch import Batch
+from facetmt.data.config import BatchConfig
+from facetmt.data.dev import dev_batches
+from facetmt.data.prepared import Prepared
 from facetmt.data.sampler import RowSampler, Sampler
-from facetmt.data.stream import dev_batches
 from facetmt.model.transformer import Graph, Params
 from facetmt.recipe import Recipe
 from facetmt.train.config import OptimiserConfig
@@ -65,8 +66,8 @@ class Evidence:
         self._put, self._counts = share.put, [each] * facets
         train = prepared.stores("train")
         self._train = RowSampler(train, shape, recipe.seed, share.rows, purpose="evidence")
-        chosen = [indices[:DEV_PAIRS] for indices in prepared.dev_chosen]
-        self._dev = [share.put(one) for one in dev_batches(prepared.stores("dev"), chosen, shape, share.rows)]
+        dev = prepared.dev.first(DEV_PAIRS)
+        self._dev = [share.put(one) for one in dev_batches(dev, shape, share.rows)]
         self._facets = [facet.name for facet in prepared.facets]
         everywhere = placement.everywhere
         self._losses = jax.jit(

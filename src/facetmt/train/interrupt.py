@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from types import FrameType
 from typing import Self
 
-EXIT_CODE = 75  # "try again later": everything is saved, --resume continues
+EXIT_CODE = 75  # "try again later": everything is saved, and work can continue
+Check = Callable[[], None]  # called where it is safe to stop; raises Interrupted if a signal came
 
 
 class Interrupted(Exception):

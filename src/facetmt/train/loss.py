@@ -9,7 +9,7 @@ from flax import nnx
 from jax import Array
 
 from facetmt.data.batch import Batch
-from facetmt.model.primitives import Ids, dropout_words, projected, segment_sums
+from facetmt.model.primitives import Ids, dropout_bits, projected, segment_sums
 from facetmt.model.transformer import Graph, Params
 
 
@@ -18,10 +18,10 @@ class TokenModel(Protocol):
 
     @property
     def sites(self) -> int:
-        """Rows of dropout words that `hidden` takes."""
+        """Number of dropout sites, one row of bits each."""
 
-    def hidden(self, batch: Batch, words: Array | None) -> Array:
-        """[R, T, W]; nothing is dropped without words."""
+    def hidden(self, batch: Batch, bits: Array | None) -> Array:
+        """[R, T, W]; no dropout without bits."""
 
     def matrix(self) -> Array:
         """The output projection [V, W]."""
@@ -37,7 +37,7 @@ class FacetLoss(NamedTuple):
 def training_loss(model: TokenModel, batch: Batch, smoothing: float, key: Array) -> Array:
     """The smoothed loss with dropout, summed over the target tokens that are not padding."""
     present = (batch.target_segment > 0).astype(jnp.float32)
-    hidden = model.hidden(batch, dropout_words(key, model.sites))
+    hidden = model.hidden(batch, dropout_bits(key, model.sites))
     return loss_sum(hidden, model.matrix(), batch.label, present, smoothing)
 
 

@@ -51,7 +51,7 @@ class Cluster:
 
 
 @contextmanager
-def joined(cluster: Cluster | None) -> Iterator[None]:
+def one_of_many(cluster: Cluster | None) -> Iterator[None]:
     """Inside, this process is one of many. One that fails ends at once, so that the others need not wait."""
     if cluster is None:
         yield

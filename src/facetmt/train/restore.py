@@ -30,9 +30,10 @@ class TrainedModel:
     graph: transformer.Graph
     params: transformer.Params
     steps: tuple[int, ...]  # of the checkpoints that the parameters come from
+    bleu: float | None  # dev BLEU at the first of them; None if it was never validated
     trained_steps: int  # of the newest checkpoint, whole or not
     fingerprint: dict[str, str]  # of the prepared corpus that it was trained on
-    notes: tuple[str, ...]  # what is wrong with newer checkpoints
+    notes: tuple[str, ...]  # what is wrong with newer checkpoints, and which one is used
 
     @property
     def decode(self) -> DecodeConfig:
@@ -51,7 +52,7 @@ def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:
     graph = transformer.graph_of(recipe.model, *sizes)
     chosen, notes = choose(directory / CHECKPOINTS, recipe.decode.average)
     check_vocabulary(chosen[0], codec, directory)
-    like = abstract_state(recipe, sizes)
+    host, like = chosen[0].host(), abstract_state(recipe, sizes)
     params = chosen[0].arrays(like).params
     for other in chosen[1:]:
         params = jax.tree.map(jnp.add, params, other.arrays(like).params)
@@ -62,9 +63,10 @@ def load_model(directory: Path, overrides: Sequence[str] = ()) -> TrainedModel:
         graph=graph,
         params=params,
         steps=tuple(one.step for one in chosen),
+        bleu=next((bleu for bleu, step in host["tally"]["best"] if step == chosen[0].step), None),
         trained_steps=max(one.step for one in checkpoint.finished(directory / CHECKPOINTS)),
-        fingerprint=chosen[0].host()["fingerprint"],
-        notes=tuple(notes),
+        fingerprint=host["fingerprint"],
+        notes=tuple(f"{note}; using step {chosen[0].step:,}" for note in notes),
     )
 
 

@@ -8,16 +8,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from facetmt.data.prepare import Prepared, open_prepared, prepare
+from facetmt.data.prepared import Prepared, open_prepared
 from facetmt.errors import UserError
 from facetmt.files import sole_user, write_whole
 from facetmt.recipe import Recipe
-from facetmt.train.display import Watcher, prepare_progress, watch
+from facetmt.train.corpus import prepare
+from facetmt.train.display import Watcher, watch
 from facetmt.train.interrupt import Interrupt
 from facetmt.train.loop import Loop
 from facetmt.train.processes import is_first_process, on_first_process
 from facetmt.train.session import Session, check_directory, open_session
-from facetmt.translate.sets import check_scoring
+from facetmt.translate.testsets import check_scoring
 
 FACETS = "facets.json"  # name -> languages and sizes, for reports
 
@@ -81,12 +82,7 @@ def train_prepared(
 def prepare_once(recipe: Recipe) -> Prepared:
     """The first process prepares what is not prepared yet; the others open what it made."""
     made: list[Prepared] = []
-
-    def work() -> None:
-        with prepare_progress() as tell:
-            made.append(prepare(recipe.data, Path(recipe.data.root), Path(recipe.prepared), progress=tell))
-
-    on_first_process(work)
+    on_first_process(lambda: made.append(prepare(recipe)))
     return made[0] if made else open_prepared(Path(recipe.prepared))
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast
 from facetmt.bandit import FacetScheduler
 from facetmt.bandit.config import build_scheduler
 from facetmt.bandit.schedules import Corpus, Draws
-from facetmt.data.prepare import Prepared
+from facetmt.data.prepared import Prepared
 from facetmt.data.sampler import FacetSampler, MixedSampler, RowSampler, Sampler
 from facetmt.data.vocab import Vocabulary
 from facetmt.errors import UserError

@@ -10,8 +10,8 @@ from facetmt.bandit import FacetScheduler, Pull
 from facetmt.bandit.auto import Auto
 from facetmt.bandit.reward import RewardRow
 from facetmt.bandit.schedules import NOTHING, REWARD
-from facetmt.data.batch import BatchConfig
-from facetmt.data.prepare import Prepared
+from facetmt.data.config import BatchConfig
+from facetmt.data.prepared import Prepared
 from facetmt.data.sampler import DevSampler, Sampler
 from facetmt.model.transformer import Graph, Params
 from facetmt.recipe import Recipe
@@ -105,8 +105,7 @@ class StepReward(Nothing):
                 rows=rows, length=recipe.batch.length, target_length=recipe.batch.target_length
             )
             share = opened.placement.share(rows)
-            stores, chosen = opened.prepared.stores("dev"), opened.prepared.dev_chosen
-            self._sampler = DevSampler(stores, chosen, shape, recipe.seed, share.rows)
+            self._sampler = DevSampler(opened.prepared.dev, shape, recipe.seed, share.rows)
             self._held = HeldBatch(self._sampler, share.put, recipe.train.dev_hold)
 
     def dev(self, step: int) -> tuple[Any, bool]:

@@ -1,55 +1,25 @@
-"""Search over any keys of a recipe (the paper's grid over μ and γ): each setting is a run, bad ones stop early."""
+"""Search over keys of a recipe (the paper's grid over μ and γ): one run per setting, bad ones stop early."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
+from facetmt.console import Tell
 from facetmt.errors import UserError
-from facetmt.recipe import Recipe, check_lengths, load_recipe, split_setting
+from facetmt.files import claimed
+from facetmt.recipe import Recipe, check_lengths, load_recipe
 from facetmt.runlog import RECIPE
 from facetmt.train.display import Row
 from facetmt.train.run import train
+from facetmt.train.trials import Grid, Settings, Trial, describe, lock_of, machine_and_folder, run_name
 
 JOURNAL = "study.journal"
-Settings = dict[str, Any]
-Grid = dict[str, list[Any]]
-Tell = Callable[[str], None]
-PAPER_GRID: Grid = {"schedule.learning_rate": [0.001, 0.01, 0.1], "schedule.exploration": [0.1, 0.25, 0.5]}
-PREPARED = ("data.", "batch.")  # keys that change what is prepared; rows may bound the longest pair
+PREPARED = ("data.", "batch.")  # keys that change what is prepared; rows bound the longest pair
 AGAIN = ("interrupted", "failed")  # states of a setting that the next call tries again
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One setting and how it did."""
-
-    settings: Settings
-    score: float | None  # best dev BLEU so far; None before the first validation
-    state: str  # complete, pruned, running, interrupted, failed
-    run: str  # name of its run directory
-    error: str | None = None  # why it failed
-
-
-def parse_grid(words: Sequence[str]) -> Grid:
-    """`key=a,b,c` per word, read as a recipe's values are; without words the paper's grid."""
-    grid: Grid = {}
-    for word in words:
-        where = f"--grid {word}"
-        key, separator, text = word.partition("=")
-        example = "schedule.exploration=0.1,0.25"
-        _, values = split_setting(f"{key}{separator}[{text}]" if text else "", where, example)
-        if not all(value is None or isinstance(value, str | int | float | bool) for value in values):
-            raise UserError(f"{where}: the values must be numbers, words, true, false or null; quote them")
-        grid[key] = values
-    return grid or PAPER_GRID
 
 
 def tune(
@@ -64,14 +34,14 @@ def tune(
     seed: int,
     tell: Tell = lambda line: None,
 ) -> tuple[list[Trial], bool]:
-    """Try settings until the grid is done, or `trials` of them; others may call this at the same time.
+    """Try settings until the grid is done, or `trials` of them; several workers may do so at once.
 
-    Returns every setting, the best first, and whether no signal stopped it.
+    Returns every setting, best first, and False if a signal stopped the search.
     """
     optuna = import_optuna()
     if sampler == "tpe" and trials is None:
         raise UserError(
-            "--sampler tpe never ends by itself; say how many settings to try, such as --trials 20"
+            "--sampler tpe: this search never ends; say how many settings to try, such as --trials 20"
         )
     out.mkdir(parents=True, exist_ok=True)
     study = optuna.create_study(
@@ -88,7 +58,7 @@ def tune(
         settings = search.next(tried)
         if settings is None and search.whole:
             break
-        fresh = seed + len(study.get_trials(deepcopy=False))  # a new sampler must not draw the same again
+        fresh = seed + len(study.get_trials(deepcopy=False))  # a new sampler must not repeat the draws
         study.sampler = (
             point_sampler(optuna, settings) if settings else optuna.samplers.TPESampler(seed=fresh)
         )
@@ -107,10 +77,10 @@ class Search:
     out: Path
     grid: Grid
     overrides: Sequence[str]
-    whole: bool  # every point of the grid, not those that a sampler picks
+    whole: bool  # every point of the grid, not only those that a sampler picks
 
     def load(self, settings: Settings) -> Recipe:
-        """The recipe with a setting; text that is prepared differently has a folder of its own."""
+        """The recipe with a setting; text that is prepared differently gets a folder of its own."""
         values = dict(settings)
         if data := {key: value for key, value in settings.items() if key.startswith(PREPARED)}:
             values["prepared"] = str((self.out / f"prepared-{run_name(data)}").absolute())
@@ -123,7 +93,7 @@ class Search:
         return [dict(zip(self.grid, values, strict=True)) for values in product(*self.grid.values())]
 
     def check(self) -> None:
-        """Refuse a misspelt key or an impossible value at once, and other values than the study has."""
+        """Refuse a misspelt key or an impossible value at once, and values that differ from the study's."""
         first = {key: values[0] for key, values in self.grid.items()}
         for settings in ({**first, key: value} for key, values in self.grid.items() for value in values):
             self.load(settings)
@@ -132,28 +102,29 @@ class Search:
                 if key in self.grid and tuple(self.grid[key]) != tuple(known.choices):
                     before = ",".join(map(str, known.choices))
                     raise UserError(
-                        f"the study in {self.out} tries {key}={before}; give the same --grid, or another --out"
+                        f"{self.out}: the study there tries {key}={before}; "
+                        "give the same --grid or another --out"
                     )
 
     def next(self, tried: set[str]) -> Settings | None:
-        """A setting that was interrupted, else, of the whole grid, one that was never tried."""
+        """A setting that was interrupted; else, of the whole grid, one that was never tried."""
         known = {trial.run: trial for trial in self.trials()}
         left = [trial.settings for trial in known.values() if trial.state in AGAIN]
         new = [point for point in self.points() if run_name(point) not in known] if self.whole else []
         return next((one for one in (*left, *new) if run_name(one) not in tried), None)
 
     def run(self, tried: set[str], tell: Tell) -> bool:
-        """Train the sampler's setting from its start or its checkpoint; False if a signal stopped it."""
+        """Train the sampler's setting, from the start or a checkpoint; False if a signal stopped it."""
         trial = self.study.ask()
         settings = {key: trial.suggest_categorical(key, values) for key, values in self.grid.items()}
         run = self.out / run_name(settings)
         tried.add(run.name)
-        with claim(run) as free:
+        with claimed(lock_of(run)) as free:
             if not free:  # another worker was quicker
                 self.study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
                 return True
             trial.set_user_attr("run", run.name)
-            trial.set_user_attr("place", place_of(run))
+            trial.set_user_attr("place", machine_and_folder(run))
             resume = (run / RECIPE).is_file()
             number = (
                 f"{self.points().index(settings) + 1} of {len(self.points())}" if self.whole else len(tried)
@@ -182,7 +153,7 @@ class Search:
         return finished
 
     def trials(self) -> list[Trial]:
-        """Every setting that was tried, once, the best first."""
+        """Every setting that was tried, once, best first."""
         found: dict[str, list[Any]] = {}
         for trial in self.study.get_trials(deepcopy=False):
             if trial.params.keys() == self.grid.keys():
@@ -191,7 +162,7 @@ class Search:
         return sorted(merged, key=lambda trial: (trial.score is None, -(trial.score or 0.0)))
 
     def _merged(self, name: str, tries: Sequence[Any]) -> Trial:
-        """A setting that was interrupted and resumed has several trials in the study: they are one run."""
+        """The trials of one setting, which has several if it was interrupted and resumed, as one."""
         states = [self._state(trial) for trial in tries]
         state = next((one for one in ("complete", "pruned", "running") if one in states), states[-1])
         scores = [score for trial in tries for score in (trial.value, *trial.intermediate_values.values())]
@@ -206,42 +177,25 @@ class Search:
         return "interrupted" if name == "running" and self._is_dead(trial) else name
 
     def _is_dead(self, trial: Any) -> bool:
-        """Whether the worker of a running trial is gone: known only where its lock is one of this machine."""
+        """Whether the worker of a running trial is gone; known only if its lock is on this machine."""
         run = self.out / str(trial.user_attrs.get("run"))
-        if trial.user_attrs.get("place") != place_of(run):
+        if trial.user_attrs.get("place") != machine_and_folder(run):
             return False
-        with claim(run) as free:
+        with claimed(lock_of(run)) as free:
             return free
-
-
-def place_of(run: Path) -> str:
-    """Machine and folder of a run."""
-    return f"{socket.gethostname()}:{run.resolve()}"
-
-
-@contextmanager
-def claim(run: Path) -> Iterator[bool]:
-    """Whether no other process has the run; inside, it is this one's. The system frees it when a process ends."""
-    with open(run.with_name(f".{run.name}.lock"), "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True
 
 
 def import_optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise UserError("tune needs the package optuna: pip install 'facetmt[tune]'") from None
+        raise UserError("tune: the package optuna is missing; pip install 'facetmt[tune]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 
 
 def point_sampler(optuna: Any, settings: Settings) -> Any:
-    """Draws these settings: optuna's own grid counts an interrupted trial as done."""
+    """Draws these settings; optuna's own grid counts an interrupted trial as done."""
 
     class Point(optuna.samplers.BaseSampler):  # type: ignore[misc]
         def infer_relative_search_space(self, study: Any, trial: Any) -> Settings:
@@ -264,20 +218,8 @@ def open_storage(optuna: Any, out: Path, address: str | None) -> Any:
     return optuna.storages.JournalStorage(backend)
 
 
-def describe(settings: Mapping[str, Any]) -> str:
-    """As on a command line."""
-    return " ".join(f"{key}={'null' if value is None else value}" for key, value in settings.items())
-
-
-def run_name(settings: Mapping[str, Any]) -> str:
-    """The same setting has the same folder, so that an interrupted trial is resumed."""
-    words = ",".join(f"{key.rsplit('.', 1)[-1]}={value}" for key, value in settings.items())
-    clean = "".join(letter if letter.isalnum() or letter in "=,.-_" else "_" for letter in words)[:80]
-    return f"{clean}-{hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest()[:6]}"
-
-
 class Pruner:
-    """Tells the study each dev BLEU, and leaves the training when the study gives it up."""
+    """Reports each dev BLEU to the study, and leaves the training when the study prunes it."""
 
     def __init__(self, optuna: Any, trial: Any) -> None:
         self._optuna, self._trial = optuna, trial

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from facetmt.data.stream import dev_batches
+from facetmt.data.dev import dev_batches
 from facetmt.model.transformer import Params
 from facetmt.train.session import Session
 from facetmt.train.step import make_facet_loss
 from facetmt.translate.evaluate import bleu_metric
-from facetmt.translate.sets import scored_references
+from facetmt.translate.testsets import scored_references
 from facetmt.translate.translate import Translator
 
 Report = dict[str, Any]  # {"facets": {name: value}, "average": value}
@@ -40,7 +40,7 @@ class Validator:
     def rehearse(self, params: Params) -> None:
         """Compile the largest search and take its memory, so that a lack of it shows before the first step."""
         prepared = self._prepared
-        stores = zip(prepared.stores("dev"), prepared.dev_chosen, strict=True)
+        stores = zip(prepared.dev.stores, prepared.dev.chosen, strict=True)
         sizes = [
             (int(store.lengths(chosen)[0].max()), len(chosen)) for store, chosen in stores if len(chosen)
         ]
@@ -51,7 +51,7 @@ class Validator:
         prepared = self._prepared
         total = np.zeros((2, len(prepared.facets)))
         rows = self._share.rows
-        for batch in dev_batches(prepared.stores("dev"), prepared.dev_chosen, self._batch, rows):
+        for batch in dev_batches(prepared.dev, self._batch, rows):
             check()
             total += np.asarray(self._loss(params, self._share.put(batch)), dtype=np.float64)
         loss, tokens = total

@@ -15,7 +15,7 @@ from facetmt.model.primitives import Ids
 from facetmt.model.transformer import Graph, Params, grow
 
 C = TypeVar("C")
-GROUP = 32  # values of which only the largest is looked at first
+GROUP = 32  # values of which only the maximum is compared first
 
 # (tokens [B, K], cache, time, lineage [B, K, L]) -> (logits [B, K, V], cache). Slots of the cache are never
 # moved: what hypothesis k knows of position t <= time was written by slot lineage[b, k, t].
@@ -29,7 +29,7 @@ class Hypotheses(NamedTuple):
     length: Array  # [B, N] int32, with EOS
     log_probability: Array  # [B, N] float32: sum over the tokens, EOS included
     score: Array  # [B, N] float32: log_probability / ((5 + length)/6)^alpha
-    unsettled: Array  # [B] bool: the search was broken off before this sentence was decided
+    unsettled: Array  # [B] bool: the search stopped before this sentence was settled
 
 
 class Beam(NamedTuple):
@@ -65,12 +65,12 @@ def beam_search(
     spare: ArrayLike = 0,
     exact: bool = True,
 ) -> Hypotheses:
-    """The n best of a beam that narrows by each finished hypothesis; 1 is greedy search.
+    """The n best of a beam that narrows with each finished hypothesis; a beam of 1 is greedy search.
 
     `grow(cache, length)` gives the cache room for `length` positions. `limit` [B] is the longest output of
-    each sentence, EOS included, at most `max_length`; its last token is EOS by force. `forbidden` [V] marks
-    ids that are never emitted; it does not renormalise the rest. The search is broken off when no more than
-    `spare` sentences are unsettled. Unless `exact`, a sentence is settled when none of its live hypotheses is
+    each sentence, EOS included, at most `max_length`; its last token is forced to be EOS. `forbidden` [V]
+    marks ids that are never emitted; the rest is not renormalised. The search stops when no more than `spare`
+    sentences are unsettled. Unless `exact`, a sentence is settled when none of its live hypotheses is
     ahead of the n best as it stands, rather than when none can ever be.
     """
     limit = jnp.clip(limit, 1, max_length)
@@ -79,7 +79,7 @@ def beam_search(
         return jnp.sum(unsettled(search)) > spare
 
     def run(search: Beam, cache: C, lengths: Sequence[int]) -> Beam:
-        """All stages: most of the time is spent on reading the cache, so it is no longer than need be."""
+        """All stages: reading the cache takes most of the time, so it is kept as short as possible."""
         length, *longer = lengths
 
         def extend(carry: tuple[Beam, C]) -> tuple[Beam, C]:
@@ -103,12 +103,12 @@ def beam_search(
 
 
 def unsettled(search: Beam) -> Array:
-    """[B] whether any hypothesis of the sentence lives."""
+    """[B] whether the sentence has a live hypothesis."""
     return jnp.any(search.totals > -jnp.inf, axis=1)
 
 
 def stages(longest: int) -> list[int]:
-    """The lengths that the cache takes: 16, 32, 64, ..., the longest; each at least half more than the last."""
+    """The lengths of the cache: 16, 32, 64, ..., the longest; each at least 1.5 times the one before."""
     lengths = [16]
     while 3 * lengths[-1] <= longest:
         lengths.append(2 * lengths[-1])
@@ -116,7 +116,7 @@ def stages(longest: int) -> list[int]:
 
 
 def start(sentences: int, beam: int, length: int) -> Beam:
-    """One live hypothesis a sentence, which is empty."""
+    """One live hypothesis per sentence, which is empty."""
     shape = (sentences, beam)
     nothing = jnp.full(shape, -jnp.inf)
     slots = jnp.broadcast_to(jnp.arange(beam, dtype=jnp.int32)[None, :, None], (*shape, length))
@@ -152,7 +152,7 @@ def best_extensions(
 
 
 def largest(values: Array, count: int) -> tuple[Array, Array]:
-    """As `lax.top_k`: the largest lie in the groups whose maxima are the largest, so few are sorted."""
+    """As `lax.top_k`: the largest values are in the groups with the largest maxima, so few are sorted."""
     size = values.shape[-1]
     groups = -(-size // GROUP)
     if groups <= count:
@@ -161,14 +161,14 @@ def largest(values: Array, count: int) -> tuple[Array, Array]:
     room = [(0, 0)] * (values.ndim - 1) + [(0, groups * GROUP - size)]
     grouped = jnp.pad(values, room, constant_values=-jnp.inf).reshape(*values.shape[:-1], groups, GROUP)
     _, found = jax.lax.top_k(jnp.max(grouped, axis=-1), count)
-    found = jnp.sort(found, axis=-1)  # of equal values the first comes first, as in top_k
+    found = jnp.sort(found, axis=-1)  # of equal values, the first comes first, as in top_k
     few = jnp.take_along_axis(grouped, found[..., None], axis=-2)  # [..., count, GROUP]
-    best, place = jax.lax.top_k(few.reshape(*values.shape[:-1], count * GROUP), count)
-    return best, jnp.take_along_axis(found, place // GROUP, axis=-1) * GROUP + place % GROUP
+    best, index = jax.lax.top_k(few.reshape(*values.shape[:-1], count * GROUP), count)
+    return best, jnp.take_along_axis(found, index // GROUP, axis=-1) * GROUP + index % GROUP
 
 
 def advance(search: Beam, totals: Array, parent: Array, token: Array) -> Beam:
-    """Take the extensions for which there is room; those that end are finished and give up their slot."""
+    """Keep the extensions that there is room for; those that end are finished and free their slot."""
     sentences, beam = totals.shape
     time = search.time
     slots = jnp.arange(beam)
@@ -178,7 +178,7 @@ def advance(search: Beam, totals: Array, parent: Array, token: Array) -> Beam:
     lineage = jnp.take_along_axis(search.lineage, parent[..., None], axis=1)
     # the next position of hypothesis k will be written by slot k
     lineage = jnp.where(jnp.arange(lineage.shape[2]) > time, slots[:, None], lineage)
-    place = jnp.where(ended, search.closed[:, None] + jnp.cumsum(ended, axis=1) - 1, beam)
+    slot = jnp.where(ended, search.closed[:, None] + jnp.cumsum(ended, axis=1) - 1, beam)
     row = jnp.arange(sentences)[:, None]
     return Beam(
         time=time + 1,
@@ -187,14 +187,14 @@ def advance(search: Beam, totals: Array, parent: Array, token: Array) -> Beam:
         ids=history,
         lineage=lineage,
         closed=search.closed + jnp.sum(ended, axis=1),
-        finished=search.finished.at[row, place].set(totals, mode="drop"),
-        finished_length=search.finished_length.at[row, place].set(time + 1, mode="drop"),
-        finished_ids=search.finished_ids.at[row, place].set(history, mode="drop"),
+        finished=search.finished.at[row, slot].set(totals, mode="drop"),
+        finished_length=search.finished_length.at[row, slot].set(time + 1, mode="drop"),
+        finished_ids=search.finished_ids.at[row, slot].set(history, mode="drop"),
     )
 
 
 def stop_hopeless(search: Beam, longest: Array, alpha: float, n_best: int) -> Beam:
-    """Give up a sentence when no live hypothesis enters its n best by the `longest` length: Σ log p only falls."""
+    """Settle a sentence if no live hypothesis can enter its n best by `longest`: Σ log p only falls."""
     score = search.finished / length_penalty(search.finished_length, alpha)
     worst_wanted = jax.lax.top_k(score, n_best)[0][:, -1]
     bound = jnp.max(search.totals, axis=1) / length_penalty(longest, alpha)
@@ -203,7 +203,7 @@ def stop_hopeless(search: Beam, longest: Array, alpha: float, n_best: int) -> Be
 
 
 def ranked(search: Beam, alpha: float, n_best: int) -> Hypotheses:
-    """The finished hypotheses, best normalised score first."""
+    """The finished hypotheses, by falling normalised score."""
     scores = search.finished / length_penalty(search.finished_length, alpha)
     score, order = jax.lax.top_k(scores, n_best)
     return Hypotheses(
@@ -230,7 +230,7 @@ def translate(
     spare: ArrayLike = 0,
     exact: bool = True,
 ) -> Hypotheses:
-    """Translate source ids [B, S] (tags, words, EOS, then PAD), one sentence a row."""
+    """Translate source ids [B, S] (tags, words, EOS, then PAD), one sentence per row."""
     model = nnx.merge(graph, params)
     source = jnp.asarray(source)
     segment = (source != PAD).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""The settings of decoding and of scoring; readable without JAX."""
+"""The settings of decoding and of scoring; loads no JAX."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from facetmt.data.names import fault
 
-SLACK = 8  # tokens that any output may have above decode.max_ratio
+SLACK = 8  # tokens that any output may have beyond decode.max_ratio
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,13 @@ class DecodeConfig:
 
     beam: int = 5  # hypotheses kept; 1 is greedy
     length_penalty: float = 0.6  # α of ((5 + length)/6)^α, by which a log-probability is divided
-    exact: bool = False  # go on while an unfinished hypothesis could still win, not only while one is ahead
-    max_length: int = 256  # longest output in tokens
-    max_ratio: float | None = None  # output no longer than so many times the input, and 8 tokens
-    max_source: int | None = (
-        None  # longest input in tokens, never below data.max_length; longer lines are cut
+    exact: bool = (
+        False  # continue while an unfinished hypothesis could still win, not only while one is ahead
     )
+    max_length: int = 256  # longest output in tokens
+    max_ratio: float | None = None  # longest output: this many times the input, plus 8 tokens
+    # longest input in tokens, never below data.max_length; longer lines are cut
+    max_source: int | None = None
     batch: int = 32  # sentences decoded at once
     average: int = 1  # checkpoints whose parameters are averaged, the best by dev BLEU first
 
@@ -34,16 +35,16 @@ class DecodeConfig:
             if value is not None and value < 1:
                 raise ValueError(f"{name} is {value}; give a number of at least 1.")
         if self.max_ratio is not None and self.max_ratio <= 0:
-            raise ValueError(f"max_ratio is {self.max_ratio}; give more than 0, or null for no such bound.")
+            raise ValueError(f"max_ratio is {self.max_ratio}; give more than 0, or null for no limit.")
         if self.length_penalty < 0:
             raise ValueError(f"length_penalty is {self.length_penalty}; give 0 or more.")
 
     def for_training(self, longest: int) -> "DecodeConfig":
-        """With `max_source` filled in: nothing that a model was trained on (data.max_length) is cut."""
+        """With `max_source` filled in, so that nothing up to `longest` (data.max_length) is cut."""
         return replace(self, max_source=max(longest, self.max_source or 0))
 
     def longest_output(self, source: int) -> int:
-        """Tokens after which the translation of so many source tokens is broken off, EOS included."""
+        """Tokens after which the translation of `source` tokens is cut off, EOS included."""
         if self.max_ratio is None:
             return self.max_length
         return min(self.max_length, int(self.max_ratio * source) + SLACK)
@@ -51,7 +52,7 @@ class DecodeConfig:
 
 @dataclass(frozen=True)
 class SetConfig:
-    """One entry of `evaluate.sets`: a test set besides those of the facets."""
+    """One entry of `evaluate.sets`: a test set in addition to those of the facets."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -68,13 +69,12 @@ class EvaluateConfig:
 
     # what is averaged together: name -> facets or sets, or patterns of their names such as en-*
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    # name -> [least, below] training pairs before any were dropped: each of `groups`, or the whole, cut by size
+    # name -> [least, below] training pairs, before any were dropped: cuts each of `groups`, or all, by size
     size_groups: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
     sets: dict[str, SetConfig] = field(default_factory=dict)  # further test sets: name -> files and facet
-    preprocessed_references: bool = False  # score against references that went through the same cleaning
-    tokenisers: dict[str, str] = field(
-        default_factory=dict
-    )  # target language -> SacreBLEU's, instead of ours
+    preprocessed_references: bool = False  # score against references cleaned in the same way
+    # target language -> SacreBLEU tokeniser, instead of the default
+    tokenisers: dict[str, str] = field(default_factory=dict)
     tag: str | None = None  # facet tag to force on every source, where facet tags are in use
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class EvaluateConfig:
                 )
 
     def unmatched(self, names: Collection[str]) -> dict[str, str]:
-        """Group -> its first member that is none of these names and fits none of them as a pattern."""
+        """Group -> its first member that is not one of these names and, as a pattern, matches none."""
         return {
             group: next(one for one in patterns if not fitting(one, names))
             for group, patterns in self.groups.items()
@@ -112,5 +112,5 @@ class EvaluateConfig:
 
 
 def fitting(pattern: str, names: Collection[str]) -> list[str]:
-    """Which of the names a member of a group stands for: a name, or a pattern such as en-*."""
+    """The names that a member of a group stands for; it is a name, or a pattern such as en-*."""
     return [name for name in names if name == pattern or fnmatchcase(name, pattern)]

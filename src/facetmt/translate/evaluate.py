@@ -15,15 +15,15 @@ from facetmt.errors import UserError
 Scores = dict[str, Any]  # the content of scores.json
 
 
-# Target language -> SacreBLEU's tokeniser, for languages whose words 13a, the default, does not separate. Those
-# without a tokeniser of their own are scored by characters: flores200 would fetch a model from the network.
+# Target language -> SacreBLEU's tokeniser, for languages whose words 13a, the default, does not separate.
+# Those without a tokeniser of their own are scored by characters: flores200 would download a model.
 TOKENISERS: dict[str, str] = {
     **dict.fromkeys(("zh", "zho", "cmn", "yue"), "zh"),
     **dict.fromkeys(("ja", "jpn"), "ja-mecab"),
     **dict.fromkeys(("ko", "kor"), "ko-mecab"),
     **dict.fromkeys(("th", "tha", "lo", "lao", "km", "khm", "my", "mya", "bo", "bod", "dz", "dzo"), "char"),
 }
-EXTRAS = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}  # what installs those that need more
+EXTRAS = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}  # what to install for a tokeniser
 
 
 def tokeniser_of(target_language: str, chosen: Mapping[str, str] | None = None) -> str:
@@ -34,22 +34,24 @@ def tokeniser_of(target_language: str, chosen: Mapping[str, str] | None = None) 
 
 
 def bleu_metric(target_language: str, chosen: Mapping[str, str] | None = None) -> BLEU:
-    """SacreBLEU with the tokeniser of the target language; one that cannot be had is one sentence."""
+    """SacreBLEU with the tokeniser of the target language; a missing one is the user's to install."""
     name = tokeniser_of(target_language, chosen)
     other = f"or choose another with --set evaluate.tokenisers.{target_language}=char"
     if name not in BLEU.TOKENIZERS:
-        raise UserError(f"evaluate.tokenisers: SacreBLEU has no {name}, only {', '.join(BLEU.TOKENIZERS)}")
+        raise UserError(
+            f"evaluate.tokenisers: SacreBLEU has no {name}; choose from {', '.join(BLEU.TOKENIZERS)}"
+        )
     try:
         return BLEU(tokenize=name)
     except (RuntimeError, ImportError):
         package = EXTRAS.get(name, "sacrebleu")
         raise UserError(
-            f"BLEU in the language {target_language} needs the tokeniser {name}, which is not installed: "
+            f"evaluate.tokenisers: BLEU in {target_language} needs {name}, which is not installed; "
             f"pip install '{package}', {other}"
         ) from None
     except OSError as error:
         raise UserError(
-            f"SacreBLEU could not fetch its tokeniser {name} ({error}); try again, {other}"
+            f"evaluate.tokenisers: SacreBLEU could not download {name} ({error}); try again, {other}"
         ) from None
 
 
@@ -69,7 +71,7 @@ def corpus_scores(
 
 
 def mean_scores(facets: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    """The macro average over some facets: each counts alike."""
+    """The macro average over some facets: all have the same weight."""
     return {metric: round(fmean(facets[name][metric] for name in names), 4) for metric in ("bleu", "chrf")}
 
 
@@ -78,7 +80,7 @@ def collect(
     signatures: Mapping[str, dict[str, str]],
     groups: Mapping[str, Sequence[str]],
 ) -> Scores:
-    """The whole of scores.json; a facet whose signature differs from the first facet's is listed with its own."""
+    """The content of scores.json; a signature that differs from the first facet's is listed separately."""
     first = next(iter(signatures.values()))
     other = {name: signature for name, signature in signatures.items() if signature != first}
     scores: Scores = {

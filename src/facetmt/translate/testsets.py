@@ -1,26 +1,138 @@
-"""Every test set, translated and scored; hypotheses and scores.json are written together, or not at all."""
+"""The test sets: what they are, translated and scored; scores.json is written whole or not at all."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from facetmt.data.clean import Cleaner
-from facetmt.translate.config import EvaluateConfig
-from facetmt.translate.evaluate import Scores, collect, corpus_scores
-from facetmt.translate.sets import ScoredText, scored_references
+from facetmt.data.codec import Codec
+from facetmt.data.corpus import Facet
+from facetmt.data.lines import MAX_LINE, decode, read_lines
+from facetmt.data.prepared import Prepared
+from facetmt.errors import UserError
+from facetmt.files import replace_directory, sha256_of, write_whole
+from facetmt.translate.config import EvaluateConfig, SetConfig
+from facetmt.translate.evaluate import Scores, bleu_metric, collect, corpus_scores
 
 TRANSLATIONS, SCORES = "translations", "scores.json"
 Progress = Callable[[int, int], None]  # (done, total)
 
 
+class ScoredText(NamedTuple):
+    """One row of scores.json before it is translated."""
+
+    name: str
+    facet: Facet  # whose languages, cleaning and tags apply
+    sources: list[str]
+    references: list[str]
+
+    def sha256(self) -> str:
+        """Of the text as read, so that scores of different text can be told apart."""
+        return sha256_of([self.sources, self.references])
+
+
+def check_groups(config: EvaluateConfig, names: Collection[str]) -> None:
+    """Every member of every group must be the name of a facet or set, or a pattern that matches some."""
+    for group, member in config.unmatched(names).items():
+        known = ", ".join(list(names)[:12]) + (", ..." if len(names) > 12 else "")
+        raise UserError(
+            f"evaluate.groups.{group}: {member} is not a facet or set that can be scored; choose from {known}"
+        )
+
+
+def check_scoring(config: EvaluateConfig, codec: Codec, names: Collection[str]) -> None:
+    """Refuse what `evaluate` names but does not exist, before anything long starts; `names` are scored."""
+    check_groups(config, names)
+    facets = {facet.name for facet in codec.facets}
+    for name, one in config.sets.items():
+        if name in facets:
+            raise UserError(f"evaluate.sets.{name}: a facet has this name; rename the set")
+        codec.facet(one.facet)
+    if config.tag is not None:
+        codec.prefix(codec.facets[0].name, config.tag)
+    languages = {facet.target_language for facet in codec.facets}
+    for language in config.tokenisers:
+        if not any(
+            target == language or target.startswith((f"{language}-", f"{language}_")) for target in languages
+        ):
+            raise UserError(
+                f"evaluate.tokenisers.{language}: the model translates only to "
+                f"{', '.join(sorted(languages))}; remove this key"
+            )
+    for language in sorted(languages):
+        bleu_metric(language, config.tokenisers)
+
+
+def scored_texts(
+    prepared: Prepared, codec: Codec, config: EvaluateConfig, root: Path, run: Path
+) -> list[ScoredText]:
+    """The model's facets that have test text, in order, then `evaluate.sets`; `root` is data.root."""
+    if missing := [facet.name for facet in codec.facets if facet not in prepared.facets]:
+        raise UserError(
+            f"{run} was trained on {', '.join(missing)}, which {prepared.directory} no longer holds in the "
+            "same form; prepare the run's text in another folder with "
+            f"`facetmt prepare {run / 'recipe.yaml'} --set prepared=FOLDER`, "
+            f"then score with `facetmt evaluate {run} --set prepared=FOLDER`"
+        )
+    own = [
+        ScoredText(facet.name, facet, *prepared.text(facet.name, "test"))
+        for facet in prepared.facets
+        if facet in codec.facets
+    ]
+    further = [
+        ScoredText(name, codec.facet(one.facet), *read_set(name, one, root))
+        for name, one in config.sets.items()
+    ]
+    if texts := [text for text in (*own, *further) if text.sources]:
+        return texts
+    raise UserError(
+        f"{run}: no facet has a test set; add test files beside the training text and prepare again"
+    )
+
+
+def read_set(name: str, one: SetConfig, root: Path) -> tuple[list[str], list[str]]:
+    """Source and reference lines of a set; both files must have the same number of lines."""
+    sources, references = read_text(root / one.source), read_text(root / one.target)
+    if not sources or len(sources) != len(references):
+        raise UserError(
+            f"evaluate.sets.{name}: {root / one.source} has {len(sources)} lines and {root / one.target}"
+            f" {len(references)}; they need the same number of lines, at least 1"
+        )
+    return sources, references
+
+
+def read_text(path: Path) -> list[str]:
+    lines = []
+    for number, line in enumerate(read_lines(path), 1):
+        if line is None:
+            raise UserError(f"{path}, line {number} has more than {MAX_LINE:,} bytes; is it a sentence?")
+        lines.append(line)
+    return decode(lines, path, range(1, len(lines) + 1), "strict")
+
+
+def scored_references(
+    lines: Sequence[str], language: str, cleaner: Cleaner, config: EvaluateConfig
+) -> list[str]:
+    """What output is compared with: the references as they are, or cleaned and restored like the output."""
+    if not config.preprocessed_references:
+        return list(lines)
+    return [cleaner.backward(cleaner.forward(line, language), language) for line in lines]
+
+
+def row_sizes(
+    texts: Sequence[ScoredText], reports: Mapping[str, Mapping[str, Mapping[str, int]]]
+) -> dict[str, int]:
+    """Training pairs behind every row, before any were dropped (`Prepared.reports`)."""
+    return {text.name: reports[text.facet.name]["train"]["read"] for text in texts}
+
+
 class Translate(Protocol):
-    """Source lines of a facet -> hypotheses; `tell` is told how far it is."""
+    """Source lines of a facet -> hypotheses; `tell` is called with the progress."""
 
     def __call__(self, lines: Sequence[str], facet: str, tell: Progress) -> list[str]: ...
 
@@ -37,7 +149,7 @@ def evaluate_tests(
     tell: Callable[[str, dict[str, Any]], None] = lambda facet, values: None,
     progress: Progress = lambda done, total: None,
 ) -> Scores:
-    """Score the texts into `directory`; `about` says what made the translations, and goes into scores.json."""
+    """Score the texts into `directory`; `about`, the settings of the translations, goes into scores.json."""
     partial = directory / f".{TRANSLATIONS}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -46,8 +158,7 @@ def evaluate_tests(
         scores = collect(facets, signatures, config.members(sizes))
         scores = {**scores, **about, "time": datetime.now(UTC).isoformat(timespec="seconds")}
         (directory / SCORES).unlink(missing_ok=True)  # never old scores beside new translations
-        shutil.rmtree(directory / TRANSLATIONS, ignore_errors=True)
-        os.replace(partial, directory / TRANSLATIONS)
+        replace_directory(partial, directory / TRANSLATIONS)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     write_whole(directory / SCORES, json.dumps(scores, indent=1, ensure_ascii=False) + "\n")
@@ -86,7 +197,7 @@ def partial_progress(progress: Progress, before: int, lines: int, total: int) ->
 
 
 def differing(before: Scores, about: Mapping[str, Any], texts: Sequence[ScoredText]) -> list[str]:
-    """What is not as it was when the former scores were made; a field that they do not have is not compared."""
+    """What has changed since the earlier scores were made; fields that they do not have are not compared."""
     said = [
         f"{key}.{name} was {old[name]}" if name else f"{key} was {old[name]}"
         for key, value in about.items()
@@ -100,28 +211,21 @@ def differing(before: Scores, about: Mapping[str, Any], texts: Sequence[ScoredTe
     other = [
         name for name, text in now.items() if rows.get(name, {}).get("text") not in (None, text.sha256())
     ]
-    said += [f"they had {', '.join(gone)} as well"] if gone else []
-    return said + ([f"the test text of {', '.join(other)} was another"] if other else [])
+    said += [f"{', '.join(gone)} was scored too"] if gone else []
+    return said + ([f"the test text of {', '.join(other)} was different"] if other else [])
 
 
 def parts(*values: Any) -> list[dict[str, Any]]:
-    """Settings by name; a plain value has no name."""
+    """Settings by name; a plain value has the name ''."""
     return [value if isinstance(value, dict) else {"": value} for value in values]
 
 
 def write_translations(
     path: Path, sources: Sequence[str], references: Sequence[str], hypotheses: Sequence[str]
 ) -> None:
-    """One JSON object a sentence: source, reference, hypothesis."""
+    """One JSON object per sentence: source, reference, hypothesis."""
     rows: list[dict[str, Any]] = [
         {"source": source, "reference": reference, "hypothesis": hypothesis}
         for source, reference, hypothesis in zip(sources, references, hypotheses, strict=True)
     ]
     write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """The whole file or none of it."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -1,4 +1,4 @@
-"""Translation of text: encode, search in batches of like length, decode; one line out for each line in."""
+"""Translation of text: encode, search in batches of similar length, decode; one line out for each line in."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from facetmt.translate.config import DecodeConfig
 
 SMALLEST = 16  # source lengths are padded to 16, 32, 64, ...: few shapes to compile, little padding
 FEWEST = 4  # sentences of a batch are padded to 4, 8, 16, ..., decode.batch
-CROWD = 32  # of so many sentences, the last eighth to be settled does not keep the others waiting,
-LATE_CROWD = 8  # nor of so many that were late before
+# in batches of at least this many sentences, the last eighth to be settled does not hold up the others
+CROWD = 32
+LATE_CROWD = 8  # the same for sentences that were late before
 SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
 
 
@@ -52,7 +53,7 @@ class Spread(Protocol):
 
 
 class OneDevice:
-    """Nothing to divide."""
+    """There is nothing to divide."""
 
     devices = 1
 
@@ -64,13 +65,13 @@ class OneDevice:
 
 
 class Translator:
-    """Translates with any parameters of one model, so that a validation need not build it anew."""
+    """Translates with any parameters of one model, so that each validation can reuse it."""
 
     def __init__(
         self, graph: Graph, codec: Codec, decode: DecodeConfig, spread: Spread | None = None
     ) -> None:
         if decode.max_source is None:
-            raise ValueError("DecodeConfig.for_training says how long an input may be")
+            raise ValueError("decode.max_source is None; fill it in with DecodeConfig.for_training")
         self._graph, self._codec, self._decode, self._max_source = graph, codec, decode, decode.max_source
         self._spread = spread or OneDevice()
         self._forbidden = np.zeros(codec.vocabulary.target_size, bool)
@@ -101,7 +102,7 @@ class Translator:
         check: Callable[[], None] = lambda: None,
         tell: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[list[Hypothesis]]:
-        """Up to `count` hypotheses of each line, best first; a line that was cut in parts has one.
+        """Up to `count` hypotheses of each line, best first; a line that had to be cut has one.
 
         `check` is called before each batch, `tell(done, total)` after it.
         """
@@ -109,14 +110,13 @@ class Translator:
         flat = [ids for line in parts for ids in line]
         found = iter(self._hypotheses(params, flat, facet, count, check, tell))
         answers = ([next(found) for _ in line] for line in parts)
-        return [joined(answer) for answer in answers]
+        return [whole_line(answer) for answer in answers]
 
     def _parts(self, line: str, facet: str, tag: str | None) -> list[list[int]]:
-        """Source ids of a line; one that is longer than any training pair is cut at sentence ends, then words."""
+        """Source ids of a line; one longer than any training pair is cut at sentence ends, then spaces."""
         limit = self._max_source
-        pieces = [
-            part for part in portions(line) if part.strip()
-        ]  # cleaning a very long text would take ages
+        # in portions, because cleaning a very long text takes too long
+        pieces = [part for part in portions(line) if part.strip()]
         for pattern in (SENTENCE_END, re.compile(r"\s+")):
             encoded = self._codec.encode_source(pieces, facet, tag)
             if all(len(ids) <= limit for ids in encoded):
@@ -130,7 +130,7 @@ class Translator:
     def _cut(
         self, pieces: Sequence[str], encoded: Sequence[Sequence[int]], pattern: re.Pattern[str], limit: int
     ) -> Iterator[str]:
-        """Cut the overlong pieces where the pattern matches, into runs of about as many tokens as fit."""
+        """Cut overlong pieces where the pattern matches, into runs of about `limit` tokens."""
         for piece, ids in zip(pieces, encoded, strict=True):
             if len(ids) <= limit:
                 yield piece
@@ -154,7 +154,7 @@ class Translator:
         check: Callable[[], None],
         tell: Callable[[int, int], None],
     ) -> list[list[Hypothesis]]:
-        """Search in batches, longest first; the few that take long in each are searched again, together."""
+        """Search in batches, longest first; the few slow ones of each batch are searched again, together."""
         answers: list[list[Hypothesis]] = [[] for _ in sources]
         waiting = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
         crowd = CROWD
@@ -181,7 +181,7 @@ class Translator:
         return answers
 
     def rehearse(self, params: Params, length: int, sentences: int) -> None:
-        """Compile and run the search for so many sentences of that source length, on nothing."""
+        """Compile and run the search for `sentences` sources of this length, on empty input."""
         self._run(params, [], length, min(sentences, self._decode.batch), 1, 0)
 
     def _search(self, params: Params, sources: Sequence[Sequence[int]], count: int, spare: int) -> Found:
@@ -197,7 +197,7 @@ class Translator:
         count: int,
         spare: int,
     ) -> Found:
-        """Search in one of few shapes until `spare` are left; rows without a sentence end at once."""
+        """Search in one of few shapes until `spare` sentences are left; empty rows end at once."""
         decode, devices = self._decode, self._spread.devices
         width = padded(min(length, self._max_source), SMALLEST)
         batch = min(decode.batch, padded(sentences, FEWEST))
@@ -224,11 +224,11 @@ class Translator:
 
 
 def padded(length: int, least: int) -> int:
-    """The next of least, 2·least, 4·least, ...; `least` is a power of two."""
+    """Rounded up to least, 2·least, 4·least, ...; `least` is a power of two."""
     return max(least, 1 << (length - 1).bit_length())
 
 
-def joined(parts: Sequence[list[Hypothesis]]) -> list[Hypothesis]:
+def whole_line(parts: Sequence[list[Hypothesis]]) -> list[Hypothesis]:
     """The hypotheses of a line from those of its parts."""
     if len(parts) == 1:
         return parts[0]

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.data.batch import BOS, EOS, PAD, Batch, BatchConfig, Tokens, assign_rows, fill
+from facetmt.data.batch import BOS, EOS, PAD, Batch, Tokens, assign_rows, fill
+from facetmt.data.config import BatchConfig
 
 WIDTH = 12
 LENGTHS = st.lists(st.tuples(st.integers(1, WIDTH), st.integers(1, WIDTH)), min_size=1, max_size=40)

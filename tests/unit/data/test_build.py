@@ -3,9 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from facetmt.data.build import facet_settings, is_fresh, read_text, scan_facet, write_text
+from facetmt.data.build import facet_settings, is_fresh, scan_facet, write_text
 from facetmt.data.chunks import Files
-from facetmt.data.corpus import DataConfig, Facet, SentencePair
+from facetmt.data.config import DataConfig
+from facetmt.data.corpus import Facet, SentencePair
+from facetmt.data.prepared import read_text
 from facetmt.errors import UserError
 
 

@@ -1,10 +1,12 @@
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-from facetmt.data import chunks, corpus
+from facetmt.data import chunks
 from facetmt.data.chunks import Files, count_pairs, read_chunks
-from facetmt.data.corpus import Facet, read_parallel
+from facetmt.data.clean import plain_pairs
+from facetmt.data.corpus import Facet, decode_chunk
 from facetmt.errors import UserError
 
 
@@ -17,15 +19,17 @@ def facet(tmp_path, write_lines):
     return make
 
 
+def texts(facet, errors="strict"):
+    files = facet.files["train"]
+    return [plain_pairs(decode_chunk(chunk, files, errors)) for chunk in read_chunks(files)]
+
+
 def pairs(facet, errors="strict"):
-    return [tuple(pair) for pair in read_parallel(facet, "train", errors)]
+    return [tuple(pair) for text in texts(facet, errors) for pair in text.pairs]
 
 
 def report(facet):
-    chunks = list(read_chunks(facet.files["train"]))
-    return sum(
-        (corpus.decode_chunk(c, facet.files["train"], "strict").dropped for c in chunks), corpus.Counter()
-    )
+    return sum((text.dropped for text in texts(facet)), Counter())
 
 
 def test_labels_and_keep_select_lines_and_keep_their_numbers(tmp_path, facet, write_lines):

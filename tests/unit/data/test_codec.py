@@ -6,8 +6,9 @@ import pytest
 from facetmt.data.batch import EOS
 from facetmt.data.clean import Cleaner, train_truecaser
 from facetmt.data.codec import Codec, copy_codec, open_codec, save_codec, tag_names, truecaser_path
-from facetmt.data.corpus import Facet, TagConfig
-from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+from facetmt.data.config import TagConfig, VocabConfig
+from facetmt.data.corpus import Facet
+from facetmt.data.vocab import Vocabulary, train_model
 from facetmt.errors import UserError
 
 TEXT = [
@@ -62,10 +63,10 @@ def test_faults_are_named(codec, tmp_path):
     with pytest.raises(UserError, match="no facet news; there are it, law"):
         codec.facet("news")
     truecaser_path(tmp_path, "de").write_text("Haus (1/1)\n")
-    with pytest.raises(UserError, match=r"truecase\.de\.txt is missing or not the one"):
+    with pytest.raises(UserError, match=r"truecase\.de\.txt: missing, or not the one"):
         open_codec(tmp_path)
     (tmp_path / "codec.json").write_text("{}")
-    with pytest.raises(UserError, match=r"codec\.json is missing or damaged"):
+    with pytest.raises(UserError, match=r"codec\.json: missing or damaged; prepare"):
         open_codec(tmp_path)
 
 
@@ -86,7 +87,7 @@ def test_the_facets_own_tag_or_a_forced_one(codec):
     ("change", "expected"),
     [
         ({"facets": [["../../x", "de", "en"]]}, "'../../x' cannot name a facet"),
-        ({"facets": [[["it"], "de", "en"]]}, "cannot name a facet because it is no text"),
+        ({"facets": [[["it"], "de", "en"]]}, "cannot name a facet because it is not text"),
         ({"facets": [["it", "../de", "en"]]}, "'../de' cannot name a language"),
         ({"truecase": {"x/../../y": "0"}}, "'x/../../y' cannot name a language"),
         ({"facets": 3}, "missing or damaged"),

@@ -1,46 +1,23 @@
+from pathlib import Path
+
 import pytest
 
-from facetmt.data.chunks import Files
-from facetmt.data.corpus import DataConfig, Facet, FacetConfig, read_parallel
+from facetmt.data.chunks import Chunk, Files
+from facetmt.data.corpus import decode_chunk
 from facetmt.errors import UserError
 
-
-@pytest.fixture
-def facet(tmp_path, write_lines):
-    def make(source, target, **more):
-        files = Files(write_lines(tmp_path / "t.de", source), write_lines(tmp_path / "t.en", target), **more)
-        return Facet("it", "de", "en", {"train": files})
-
-    return make
+FILES = Files(Path("t.de"), Path("t.en"))
 
 
-def test_a_missing_split_is_named(facet):
-    with pytest.raises(UserError, match="facet it has no test text"):
-        list(read_parallel(facet(["a"], ["A"]), "test"))
+def test_pairs_stay_as_they_are_and_those_too_long_to_read_are_counted():
+    chunk = Chunk([4, 5, 7], [b" a\x00", None, b""], [b"A", b"B", b"C"], {"missing": 2})
+    pairs, dropped = decode_chunk(chunk, FILES, "strict")
+    assert pairs == [(" a\x00", "A", 4), ("", "C", 7)]
+    assert dropped == {"missing": 2, "too long (bytes)": 1}
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"pivot": "en", "source": "de"}, "either pivot"),
-        ({"layout": "ted"}, "needs a pivot"),
-        ({"columns": (0, 1)}, "counted from 1"),
-        ({"labels": 3}, "need the layout tsv"),
-        ({"limit": 0}, "at least"),
-        ({"layout": "ted", "pivot": "en", "keep": "keep"}, "labels and keep need"),
-        ({"source": "de", "target": "en", "languages": ("de",)}, "pair with the pivot"),
-        ({"max_length": 1}, "max_length"),
-    ],
-)
-def test_nonsense_is_refused_with_what_to_do(fields, reason):
-    with pytest.raises(ValueError, match=reason):
-        DataConfig(root="x", **fields)
-
-
-def test_facet_entries_are_checked():
-    with pytest.raises(ValueError, match=r"\[source, target\]"):
-        FacetConfig(train=("a", "b", "c"))
-    with pytest.raises(ValueError, match="must name its train files"):
-        FacetConfig(dev=("a", "b"))
-    with pytest.raises(ValueError, match="limit"):
-        FacetConfig(limit=0)
+def test_invalid_text_is_an_error_with_its_place_or_replaced():
+    chunk = Chunk([4], [b"a"], [b"A\xff"], {})
+    with pytest.raises(UserError, match=r"t\.en, line 4, byte 1: not valid UTF-8"):
+        decode_chunk(chunk, FILES, "strict")
+    assert decode_chunk(chunk, FILES, "replace").pairs == [("a", "A\ufffd", 4)]

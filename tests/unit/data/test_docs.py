@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pydantic import TypeAdapter
 
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 
 PAGE = (Path(__file__).parents[3] / "docs" / "data.md").read_text("utf-8")
 BLOCKS = [block for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.S) if block.startswith("data:")]

@@ -3,11 +3,12 @@ import pytest
 
 from facetmt.data.batch import EOS
 from facetmt.data.chunks import Chunk, Files
-from facetmt.data.clean import CleanConfig, Cleaner
-from facetmt.data.codec import Codec, save_codec
-from facetmt.data.corpus import Facet, TagConfig
+from facetmt.data.clean import Cleaner, train_truecaser
+from facetmt.data.codec import Codec, open_codec, save_codec, tag_names, truecaser_path
+from facetmt.data.config import CleanConfig, TagConfig, VocabConfig
+from facetmt.data.corpus import Facet
 from facetmt.data.encode import EncodeJob, encode_chunk
-from facetmt.data.vocab import VocabConfig, Vocabulary, train_model
+from facetmt.data.vocab import Vocabulary, train_model
 
 TEXT = ["eins zwei drei vier", "one two three four"]
 
@@ -69,3 +70,33 @@ def test_test_text_is_kept_however_long(job):
     encoded = encode_chunk(job(pairs, "test", max_length=3, clean=CleanConfig(max_words=2)))
     assert encoded.text == [("eins " * 500, "one", 1)]
     assert encoded.dropped == {"filtered": 2, "blank": 1}
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize(
+    "tags", [TagConfig(False), TagConfig(True), TagConfig(True, True), TagConfig(False, True)]
+)
+@pytest.mark.parametrize("moses", [True, False])
+def test_text_becomes_the_same_ids_in_training_and_in_translation(tmp_path, kind, joint, tags, moses):
+    facet = Facet("it", "de", "en")
+    sides = [TEXT * 5] if joint else [TEXT[:1] * 5, TEXT[1:] * 5]
+    models = [train_model(side, VocabConfig(kind, 30, coverage=1.0, exact=False)) for side in sides]
+    truecasers = {language: truecaser_path(tmp_path, language) for language in ("de", "en")}
+    for path in truecasers.values():
+        train_truecaser([f"x {line}" for line in TEXT], path)
+    vocabulary = Vocabulary(models, tag_names(facet, tags))
+    save_codec(Codec(vocabulary, Cleaner(moses, truecasers if moses else {}), [facet], tags), tmp_path)
+    pairs = [("Eins, zwei", "\ufeffOne,\ttwo"), (" drei\u200b vier ", "<2en> „three“ four."), ("z" * 40, "é")]
+    chunk = Chunk([1, 2, 3], [s.encode() for s, _ in pairs], [t.encode() for _, t in pairs], {})
+    files = Files(tmp_path / "t.de", tmp_path / "t.en")
+    trained = encode_chunk(
+        EncodeJob("it", "train", chunk, files, tmp_path, "strict", CleanConfig(moses), 200)
+    )
+    codec = open_codec(tmp_path)
+    source = codec.encode_source([source for source, _ in pairs], "it")
+    target = codec.encode_target([target for _, target in pairs], "it")
+    assert trained.lengths.tolist() == [[len(s), len(t)] for s, t in zip(source, target, strict=True)]
+    whole = [index for pair in zip(source, target, strict=True) for side in pair for index in side]
+    assert trained.ids.tolist() == whole
+    assert [line[: len(vocabulary.tags)] for line in source] == [codec.prefix("it")] * 3

@@ -3,11 +3,10 @@ from collections import Counter
 import pytest
 
 from facetmt.data.chunks import Files
-from facetmt.data.clean import CleanConfig
 from facetmt.data.codec import open_codec
-from facetmt.data.corpus import DataConfig, Facet, TagConfig
+from facetmt.data.config import CleanConfig, DataConfig, TagConfig, VocabConfig
+from facetmt.data.corpus import Facet
 from facetmt.data.learn import LINE, learn_codec, sample_jobs, sample_text, shares, shuffled
-from facetmt.data.vocab import VocabConfig
 from facetmt.data.workers import Workers
 
 

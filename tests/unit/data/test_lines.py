@@ -45,9 +45,9 @@ def test_gzip_is_transparent_and_a_cut_file_is_an_error(tmp_path):
 
 
 def test_missing_files_and_folders_are_named(tmp_path):
-    with pytest.raises(UserError, match="nowhere does not exist"):
+    with pytest.raises(UserError, match="nowhere: does not exist; check"):
         list(read_lines(tmp_path / "nowhere"))
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="cannot be read"):
         list(read_lines(tmp_path))
 
 

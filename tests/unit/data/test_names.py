@@ -29,7 +29,7 @@ BAD = [
 @pytest.mark.parametrize("name", [*BAD, None, 3, ["a"]])
 def test_a_name_that_could_lead_elsewhere_is_refused_with_the_reason(name):
     assert fault(name)
-    with pytest.raises(UserError, match=r"cannot name a language because .*: rename it"):
+    with pytest.raises(UserError, match=r"cannot name a language because .*; rename it"):
         check_name(name, "language")
 
 
@@ -46,7 +46,7 @@ def test_what_is_not_refused_is_one_step_down_on_every_system(name):
 
 def test_facets_are_different_folders_on_every_system():
     check_facets(["it", "law", "IT2"])
-    with pytest.raises(UserError, match="the facet it is there twice"):
+    with pytest.raises(UserError, match="the facet it is listed twice"):
         check_facets(["it", "law", "it"])
     with pytest.raises(UserError, match="the facets it and IT differ in case alone"):
         check_facets(["it", "IT"])

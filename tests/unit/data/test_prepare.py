@@ -5,14 +5,14 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from facetmt.data.build import digest
-from facetmt.data.clean import CleanConfig
 from facetmt.data.codec import open_codec
-from facetmt.data.corpus import DataConfig, Facet, FacetConfig, TagConfig
-from facetmt.data.prepare import open_prepared, prepare, vocabulary_settings
+from facetmt.data.config import CleanConfig, DataConfig, FacetConfig, TagConfig, VocabConfig
+from facetmt.data.corpus import Facet
+from facetmt.data.prepare import prepare, vocabulary_settings
+from facetmt.data.prepared import open_prepared
 from facetmt.data.stats import losses, stats
-from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
+from facetmt.files import sha256_of
 
 CONFIG = DataConfig(
     root="corpus",
@@ -51,10 +51,10 @@ def test_everything_is_there_and_means_the_text(corpus, run, tmp_path, sentences
         assert prepared.codec.decode([target], "it") == [english[index]]
     assert prepared.text("law", "test") == sentences(4, 7)
     assert prepared.text("it", "dev") == sentences(9, 1)
-    assert [len(chosen) for chosen in prepared.dev_chosen] == [7, 6]
+    assert [len(chosen) for chosen in prepared.dev.chosen] == [7, 6]
     assert prepared.dev_text("law") == sentences(6, 6)
     source, _ = prepared.dev_text("it")
-    assert source == [sentences(9, 1)[0][i] for i in prepared.dev_chosen[0]]
+    assert source == [sentences(9, 1)[0][i] for i in prepared.dev.chosen[0]]
     assert set(prepared.fingerprint) == {"vocabulary", "dev set", "facet it", "facet law"}
     prepared.copy_vocabulary(tmp_path / "run")
     assert open_codec(tmp_path / "run").vocabulary.fingerprint == prepared.fingerprint["vocabulary"]
@@ -157,14 +157,14 @@ def test_a_facet_that_lost_much_for_its_length_is_named(corpus, run, tmp_path, w
 
 def test_each_facet_gives_what_it_has_to_the_dev_set_and_earlier_folders_keep_theirs(corpus, run, tmp_path):
     first = run()
-    assert [len(chosen) for chosen in first.dev_chosen] == [7, 6]
+    assert [len(chosen) for chosen in first.dev.chosen] == [7, 6]
     path = tmp_path / "out" / "prepared.json"
     manifest = json.loads(path.read_text("utf-8"))
     old = {key: manifest[key] for key in ("version", "dev_pairs", "seed", "facets")}
     path.write_text(json.dumps(old), "utf-8")  # as earlier versions wrote it
-    assert [len(chosen) for chosen in open_prepared(tmp_path / "out").dev_chosen] == [6, 6]
+    assert [len(chosen) for chosen in open_prepared(tmp_path / "out").dev.chosen] == [6, 6]
     kept = run()
-    assert [len(chosen) for chosen in kept.dev_chosen] == [6, 6]
+    assert [len(chosen) for chosen in kept.dev.chosen] == [6, 6]
     assert kept.fingerprint["dev set"] != first.fingerprint["dev set"]
     assert run().fingerprint == kept.fingerprint
     assert run(overwrite=True).fingerprint == first.fingerprint
@@ -191,7 +191,7 @@ def test_what_an_earlier_version_learned_is_not_learned_again():
     for balance, before in (("facet", True), ("none", False)):
         config = replace(CONFIG, vocab=VocabConfig(balance=balance))
         old = [1, {**asdict(config.vocab), "balance": before}, False, asdict(config.tags), 1, names]
-        assert vocabulary_settings(config, [Facet("it", "de", "en")]) == digest(old)
+        assert vocabulary_settings(config, [Facet("it", "de", "en")]) == sha256_of(old)
 
 
 def test_a_folder_of_an_earlier_version_does_not_lose_facets_silently(corpus, run, tmp_path):
@@ -287,6 +287,6 @@ def test_a_hostile_manifest_leads_nowhere(corpus, run, tmp_path, change):
     manifest = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**manifest, **change}), "utf-8")
     with pytest.raises(
-        UserError, match=r"prepared\.json is damaged|there is no facet (\.\./\.\./elsewhere|i);"
+        UserError, match=r"prepared\.json: damaged|there is no facet (\.\./\.\./elsewhere|i);"
     ):
         open_prepared(tmp_path / "out")

@@ -4,7 +4,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from facetmt.data.batch import BatchConfig
+from facetmt.data.config import BatchConfig
+from facetmt.data.dev import DevSet
 from facetmt.data.sampler import DevSampler, FacetSampler, MixedSampler, RowSampler
 from facetmt.data.store import StoreWriter, open_store
 from facetmt.errors import UserError
@@ -81,10 +82,10 @@ def test_the_mixed_sampler_draws_from_all_in_proportion(stores, drawn):
 
 def test_the_dev_sampler_draws_only_what_was_chosen_and_resumes(stores, drawn):
     chosen = [np.array([3, 9]), np.array([0, 30]), np.array([0])]
-    sampler = DevSampler(stores, chosen, BatchConfig(1, 24), seed=4)
+    sampler = DevSampler(DevSet(stores, chosen), BatchConfig(1, 24), seed=4)
     for _ in range(10):
         sampler.next()
-    other = DevSampler(stores, chosen, BatchConfig(1, 24), seed=4)
+    other = DevSampler(DevSet(stores, chosen), BatchConfig(1, 24), seed=4)
     other.restore(json.loads(json.dumps(sampler.state())))
     seen = drawn(sampler.next())
     assert seen == drawn(other.next())

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from facetmt.data.store import StoreWriter, open_store, write_atomic
+from facetmt.data.store import StoreWriter, open_store
 from facetmt.errors import UserError
 
 PAIRS = [([5, 6, 3], [9, 3]), ([7, 3], [8, 8, 8, 3]), ([3], [3])]
@@ -67,10 +67,10 @@ def test_an_empty_store_opens(tmp_path):
 def test_a_truncated_or_missing_file_is_refused(tmp_path, name):
     path = write(tmp_path / "s").path
     os.truncate(path / name, 4)
-    with pytest.raises(UserError, match=f"{name} has 4 bytes"):
+    with pytest.raises(UserError, match=f"{name}: 4 bytes"):
         open_store(path)
     (path / name).unlink()
-    with pytest.raises(UserError, match=f"{name} has 0 bytes"):
+    with pytest.raises(UserError, match=f"{name}: 0 bytes"):
         open_store(path)
 
 
@@ -90,7 +90,7 @@ def test_header_faults_are_named(tmp_path):
     with pytest.raises(UserError, match="another version"):
         open_store(path)
     (path / "header.json").write_text("{")
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="cannot be read"):
         open_store(path)
     with pytest.raises(UserError, match="no token store"):
         open_store(tmp_path / "nowhere")
@@ -126,15 +126,6 @@ def test_rewriting_replaces(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
 
 
-def test_write_atomic_keeps_the_old_content_on_failure(tmp_path, monkeypatch):
-    path = tmp_path / "f"
-    write_atomic(path, b"old")
-    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space"):
-        write_atomic(path, b"new")
-    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
-
-
 @pytest.mark.parametrize(
     "field",
     [
@@ -158,7 +149,7 @@ def test_a_hostile_header_is_refused_before_anything_is_mapped(tmp_path, field):
     header = json.loads((path / "header.json").read_text())
     assert header["source_tokens"] + header["target_tokens"] == 13
     (path / "header.json").write_text(json.dumps({**header, **field}))
-    with pytest.raises(UserError, match=r"header\.json is damaged|bytes instead of"):
+    with pytest.raises(UserError, match=r"header\.json: damaged|bytes instead of"):
         open_store(path)
 
 
@@ -178,7 +169,7 @@ def test_hostile_offsets_neither_read_elsewhere_nor_ask_for_memory(tmp_path, val
         file.write(np.int64(value).tobytes())
     store = open_store(path)
     for read in (store.lengths, store.tokens):
-        with pytest.raises(UserError, match=r"offsets\.bin is damaged"):
+        with pytest.raises(UserError, match=r"offsets\.bin: damaged"):
             read(np.array([0, 1]))
     assert store.pair(2) == PAIRS[2]
 

@@ -3,8 +3,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from facetmt.data.batch import BatchConfig
-from facetmt.data.stream import AGED, Cursor, PairSet, Stream, dev_batches
+from facetmt.data.config import BatchConfig
+from facetmt.data.stream import AGED, Cursor, PairSet, Stream
 from facetmt.errors import UserError
 
 
@@ -132,16 +132,6 @@ def test_processes_that_read_their_rows_read_the_whole_batch(make_store, rows, p
     assert {after for _, after in drawn} == {cursor}
     for name, field in zip(whole._fields, whole, strict=True):
         assert np.array_equal(np.concatenate([getattr(batch, name) for batch, _ in drawn]), field)
-
-
-def test_dev_batches_cover_the_chosen_pairs_once_with_the_last_batch_padded(make_store, drawn):
-    stores = [make_store("a", 40), make_store("b", 0), make_store("c", 40)]
-    chosen = [np.array([1, 5, 7, 30]), np.zeros(0, np.int64), np.array([0, 2, 3, 39])]
-    for config in (BatchConfig(2, 24), BatchConfig(2, 24, sentences=3)):
-        batches = list(dev_batches(stores, chosen, config))
-        total = sum((drawn(batch) for batch in batches), Counter())
-        assert total == Counter([(0, i) for i in (1, 5, 7, 30)] + [(2, i) for i in (0, 2, 3, 39)])
-        assert len(batches) > 1
 
 
 def test_pairs_that_no_row_can_hold_and_empty_facets_are_said_at_once(make_store):

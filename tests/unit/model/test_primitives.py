@@ -11,7 +11,7 @@ from facetmt.model.primitives import (
     attend,
     causal_bias,
     dropout,
-    dropout_words,
+    dropout_bits,
     keep_mask,
     linear,
     normalised,
@@ -23,13 +23,13 @@ from facetmt.model.primitives import (
 ATTEND = jax.jit(attend)
 
 
-def words(seed):
-    return dropout_words(jax.random.key(seed), 1)[0]
+def bits(seed):
+    return dropout_bits(jax.random.key(seed), 1)[0]
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
 def test_the_share_of_dropped_elements_is_the_rate(rate):
-    keep = np.asarray(keep_mask(words(3), rate, (64, 128, 32)))
+    keep = np.asarray(keep_mask(bits(3), rate, (64, 128, 32)))
     deviation = np.sqrt(rate * (1 - rate) / keep.size)
     assert abs((1 - keep.mean()) - rate) < 5 * deviation
     # along every axis too: no row, column or plane is treated differently
@@ -40,26 +40,26 @@ def test_the_share_of_dropped_elements_is_the_rate(rate):
 
 
 def test_masks_of_different_keys_and_neighbouring_elements_are_independent():
-    first, second = (np.asarray(keep_mask(words(k), 0.5, (512, 512))) * 2.0 - 1 for k in (0, 1))
+    first, second = (np.asarray(keep_mask(bits(k), 0.5, (512, 512))) * 2.0 - 1 for k in (0, 1))
     for shifted in (second, np.roll(first, 1, axis=1), np.roll(first, 1, axis=0), np.roll(first, 64, axis=1)):
         assert abs((first * shifted).mean()) < 5 / 512
 
 
 def test_the_sites_of_one_key_are_independent():
     first, second = (
-        np.asarray(keep_mask(row, 0.5, (512, 512))) * 2.0 - 1 for row in dropout_words(jax.random.key(0), 2)
+        np.asarray(keep_mask(row, 0.5, (512, 512))) * 2.0 - 1 for row in dropout_bits(jax.random.key(0), 2)
     )
     assert abs((first * second).mean()) < 5 / 512
 
 
 def test_dropout_keeps_the_expectation_and_repeats_for_a_key():
     x = jnp.ones((256, 256))
-    dropped = dropout(x, 0.25, words(7))
+    dropped = dropout(x, 0.25, bits(7))
     assert set(np.unique(dropped)) == {np.float32(0), np.float32(1 / 0.75)}
     assert abs(float(dropped.mean()) - 1) < 0.01
-    np.testing.assert_array_equal(dropped, jax.jit(lambda k: dropout(x, 0.25, k))(words(7)))
+    np.testing.assert_array_equal(dropped, jax.jit(lambda k: dropout(x, 0.25, k))(bits(7)))
     assert dropout(x, 0.25, None) is x
-    assert dropout(x, 0.0, words(7)) is x
+    assert dropout(x, 0.0, bits(7)) is x
 
 
 def test_positions_are_vaswanis_sinusoids():
@@ -130,9 +130,9 @@ def test_the_gradient_of_attention_is_that_of_its_definition(rate):
     keys = jax.random.split(jax.random.key(0), 4)
     inputs = [jax.random.normal(key, (2, 3, n, 4)) for key, n in zip(keys[:3], (5, 6, 6), strict=True)]
     bias, back = jnp.zeros((2, 1, 5, 6)).at[..., 4:].set(-1e9), jax.random.normal(keys[3], (2, 5, 12))
-    keep = keep_mask(words(1), rate, (2, 3, 5, 6)) / (1 - rate) if rate else 1.0
+    keep = keep_mask(bits(1), rate, (2, 3, 5, 6)) / (1 - rate) if rate else 1.0
     same_value_and_gradient(
-        lambda *qkv: attend(*qkv, bias, rate, words(1)),
+        lambda *qkv: attend(*qkv, bias, rate, bits(1)),
         lambda *qkv: plain_attention(*qkv, bias, keep),
         inputs,
         back,

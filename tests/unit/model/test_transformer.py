@@ -9,7 +9,7 @@ import pytest
 from flax import nnx
 
 from facetmt.model.config import ModelConfig
-from facetmt.model.primitives import dropout_words
+from facetmt.model.primitives import dropout_bits
 from facetmt.model.transformer import Transformer, count_parameters, create, graph_of
 
 TINY = {"width": 16, "mlp": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1}
@@ -48,8 +48,8 @@ def test_a_separate_source_vocabulary_and_an_untied_output_cost_a_matrix_each():
 @partial(jax.jit, static_argnums=0)
 def run(graph, params, source, target, segments, positions, key):
     module = nnx.merge(graph, params)
-    words = None if key is None else dropout_words(key, module.sites)
-    first, second = (None, None) if key is None else jnp.split(words, [module.encoder_sites])
+    bits = None if key is None else dropout_bits(key, module.sites)
+    first, second = (None, None) if key is None else jnp.split(bits, [module.encoder_sites])
     memory = module.encode(source, segments[0], positions[0], first)
     return module.logits(module.decode(target, segments[1], positions[1], memory, segments[0], second))
 
@@ -138,8 +138,8 @@ def test_rematerialisation_changes_no_gradient(pairs):
         def loss(params, graph=model.graph):
             module = nnx.merge(graph, params)
             ones, positions = np.ones_like(pairs[0][0]), np.arange(3)[None]
-            words = dropout_words(jax.random.key(1), module.encoder_sites)
-            memory = module.encode(pairs[0][0], ones, positions, words)
+            bits = dropout_bits(jax.random.key(1), module.encoder_sites)
+            memory = module.encode(pairs[0][0], ones, positions, bits)
             return jnp.sum(memory**2)
 
         gradients.append(jax.jit(jax.grad(loss))(model.params))

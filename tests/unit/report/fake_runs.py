@@ -2,14 +2,16 @@
 
 import json
 import math
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from facetmt.bandit.auto import Auto, next_measurement
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
 from facetmt.bandit.schedules import Corpus
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 from facetmt.recipe import Recipe, dump_recipe
 from facetmt.runlog import FACETS, OUTCOMES, RECIPE, SCORES, TRANSLATIONS, Run, RunLog
 from facetmt.train.config import TrainConfig
@@ -23,7 +25,10 @@ SENTENCE = (
 )
 WORDS = SENTENCE.split()
 HOSTILE = "<script>document.title='run by a corpus line'</script> & \"quoted\""
-PASS = 0.21  # share of a step that a reward pass takes here
+PASS = 0.21  # duration of a reward pass here, relative to a step
+COMPILE, PROBE = 8.0, 0.5  # seconds of compiling, and of a measurement
+TOKENS, ROWS = 20, 24  # of a sentence pair, and of a batch
+USELESS = "Koran"  # the facet whose translations do not depend on its sources
 
 
 def many_facets(count=198):
@@ -79,13 +84,19 @@ def write_run(
     data=None,
     **schedule,
 ) -> Path:
-    """A whole run directory; `scored=False` leaves out the test scores, `planned` steps make it unfinished."""
+    """A whole run directory; `scored=False` omits the test scores, `planned` steps make it unfinished.
+
+    The decisions are those of the real scheduler; `auto` explains its changes of shares, as in training.
+    """
     directory = Path(directory)
     sizes = dict(DOMAINS if sizes is None else sizes)
     config = ScheduleConfig(policy=policy, reward=reward, **schedule)
+    whole = config.draws == "whole"
     names, rng = list(sizes), np.random.default_rng(seed)
     world, counts = World.of(len(names), steps), np.zeros(len(names))
-    scheduler = build_scheduler(config, Corpus(names, list(sizes.values())), seed)
+    tokens = [TOKENS * size for size in sizes.values()]
+    corpus = Corpus(names, list(sizes.values()), tokens, 60 * TOKENS * steps, [True] * len(names))
+    scheduler = build_scheduler(config, corpus, seed, ROWS)
     log = RunLog(directory, scheduler.facets, fresh=True)
     every = max(1, steps // validations) if validations else steps + 1
     recipe = Recipe(
@@ -101,12 +112,17 @@ def write_run(
         encoding="utf-8",
     )
     share = np.array(list(sizes.values())) / sum(sizes.values())
-    clock, pending = 0.0, []
+    clock, pending, news = COMPILE, [], []
+    measure = Measurements(scheduler.policy, names) if isinstance(scheduler.policy, Auto) else None
     loss_now = float(world.loss(counts, 0).mean())
     for step in range(1, steps + 1):
+        if measure and measure.due(step):
+            news += measure(step, world.loss(counts, step), rng)
+            clock += PROBE
         pull = scheduler.pull()
         before = loss_now
-        counts += share if policy == "mixed" else np.eye(1, len(names), pull.arm)[0]
+        drawn = np.eye(1, len(names), pull.arm)[0] if pull.rows is None else np.array(pull.rows) / ROWS
+        counts += share if whole else drawn
         loss_now = float(world.loss(counts, step).mean()) if len(names) < 50 or step % 50 == 0 else loss_now
         clock += seconds_a_step * (1 + PASS * bool(config.step_reward))
         after = math.nan if step <= broken_rewards else loss_now + 0.0004 * rng.standard_normal()
@@ -114,8 +130,11 @@ def write_run(
         while len(pending) > config.feedback_lag:
             _settle(log, scheduler, config, *pending.pop(0))
         if step % log_every == 0:
-            log.metrics(_metrics(step, clock, loss_now, scheduler, counts, sizes, config, seconds_a_step))
+            probed = PROBE * measure.times if measure else 0.0
+            row = _metrics(step, clock, loss_now, scheduler, counts, sizes, config, seconds_a_step, probed)
+            log.metrics({**row, **({"news": news} if news else {})})
             log.probs(step, scheduler.probs())
+            news = []
         if step % every == 0:
             clock += 4.0
             log.validation(_validation(step, clock, names, world, counts, rng))
@@ -130,17 +149,39 @@ def _settle(log, scheduler, config, step, pull, before, after):
     if config.step_reward:
         record = scheduler.feedback(pull, before=before, after=after)
         row = (pull.prob, record.before, record.after, record.raw, record.scaled)
-    log.pull(step, scheduler.facets[pull.arm], row)
+    log.pull(step, scheduler.name(pull), row)
 
 
-def _metrics(step, clock, loss, scheduler, counts, sizes, config, seconds_a_step):
+class Measurements:
+    """What `auto` sees: dev losses, and that one facet's translations do not depend on its sources."""
+
+    def __init__(self, policy, names):
+        self.policy, self.times = policy, 0
+        self.use = np.array([0.0 if name == USELESS else 0.4 for name in names])
+        self._next = next_measurement(0)
+
+    def due(self, step):
+        return step >= self._next
+
+    def __call__(self, step, losses, rng):
+        self._next, self.times = next_measurement(step), self.times + 1
+        noise = 0.002 * rng.standard_normal(len(losses))
+        errors = np.full(len(losses), 0.02)
+        return [
+            *self.policy.observe_dev(step, losses + noise),
+            *self.policy.observe_use(step, self.use + noise, errors),
+        ]
+
+
+def _metrics(step, clock, loss, scheduler, counts, sizes, config, seconds_a_step, probed):
     health = scheduler.health()
     total = sum(sizes.values())
     epochs = (
         {"mixed": round(60 * step / total, 4)}
-        if config.policy == "mixed"
+        if config.draws == "whole"
         else {name: round(60 * n / size, 4) for (name, size), n in zip(sizes.items(), counts, strict=True)}
     )
+    trained = step * seconds_a_step * (1 + PASS * bool(config.step_reward))
     share = {"reward_share": round(PASS / (1 + PASS), 4)} if config.step_reward else {}
     return {
         "step": step,
@@ -153,9 +194,11 @@ def _metrics(step, clock, loss, scheduler, counts, sizes, config, seconds_a_step
         "skipped_in_row": 0,
         **share,
         "time": {
-            "train": round(step * seconds_a_step * (1 + PASS * bool(config.step_reward)), 3),
+            "train": round(trained, 3),
             "input": round(step * 0.004, 3),
-            "validate": round(clock - step * seconds_a_step * (1 + PASS * bool(config.step_reward)), 3),
+            "validate": round(clock - trained - COMPILE - probed, 3),
+            "compile": COMPILE,
+            "probe": probed,
             "save": 1.5,
         },
         "epochs": epochs,
@@ -230,3 +273,12 @@ def write_outcome(directory, name, hypothesis, **values):
         scores[path.stem], signatures[path.stem] = corpus_scores(*columns, "en")
     table = {**plain, **collect(scores, signatures, {}), **values}
     (folder / SCORES).write_text(json.dumps(table), encoding="utf-8")
+
+
+def rewritten(run, copy, change):
+    """A copy of a run whose translations are changed, row by row."""
+    directory = shutil.copytree(run.directory, copy)
+    for path in (directory / "translations").iterdir():
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        path.write_text("".join(json.dumps(change(row)) + "\n" for row in rows), encoding="utf-8")
+    return Run(directory)

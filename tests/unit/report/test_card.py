@@ -1,6 +1,11 @@
+import re
+from dataclasses import replace
+
+import pytest
 import yaml
 
-from facetmt.report.card import FILL, model_card
+from facetmt.report.card import FILL, how_shared, model_card, reasons
+from facetmt.report.digest import digest
 from facetmt.runlog import Run
 
 
@@ -62,11 +67,37 @@ def test_the_card_tells_what_was_scored(fake, tmp_path):
     for words in (
         "checkpoint and decoding: step 30, beam 2",
         "Outcome `natural-tag`: checkpoint and decoding: step 60, beam 2, tag Law",
-        "**Careful: x: scored at step 30; trained to 60 since",
+        "**Careful: x: scored at step 30 but trained to 60 since",
         "**Careful: x: unfinished, at step 60 of 120**",
-        "120 steps are planned: the training is unfinished.",
+        "the training is unfinished: 120 steps are planned.",
         "`decode` is that of the scores above",
         "  beam: 2\n",
     ):
         assert words in card, words
     assert "beam: 5" not in card and "| **Average** | **100.00** |" in card
+
+
+def test_a_card_gives_the_reasons_of_shares(auto_dir):
+    _, rest = front_of(model_card(Run(auto_dir)))
+    assert "mean share of the rows of a batch, over all steps" in rest and "tokens, of several facets" in rest
+    assert "- Sampling: auto" in rest
+    assert re.search(r"Why shares changed \(all\):\n\n- step \d+: Koran reduced to .* hardly depend on", rest)
+
+
+def test_only_the_latest_reasons_are_on_the_card(auto_dir):
+    run = replace(digest(Run(auto_dir)), news=tuple(f"step {n}: a_b raised: why" for n in range(20)))
+    title, lines = reasons(run)
+    assert title == "Why shares changed (the last 8 of 20):"
+    assert lines.splitlines()[0] == r"- step 12: a\_b raised: why" and len(lines.splitlines()) == 8
+
+
+@pytest.mark.parametrize(
+    ("fixture", "words"),
+    [
+        ("mixed_dir", "shuffled together"),
+        ("static_dir", "share of the batches."),
+        ("bandit_dir", "mean reward is"),
+    ],
+)
+def test_the_card_says_what_shares_were_computed_from(request, fixture, words):
+    assert words in how_shared(digest(Run(request.getfixturevalue(fixture))))

@@ -63,7 +63,7 @@ def test_other_corpora(base, fake, tmp_path):
     assert any("other test sets than base (without Subs)" in line for line in found)
     cleaned = fake.write_run(tmp_path / "cleaned", data={"max_length": 64}, **QUICK)
     assert said(base, cleaned) == [
-        "cleaned: trained on text prepared otherwise than base’s: max_length 64 instead of 128"
+        "cleaned: trained on text prepared differently from base’s: max_length 64 instead of 128"
     ]
 
 
@@ -84,11 +84,11 @@ def test_other_decoding_and_another_measure(base, copy, fake):
     decode = json.loads((copy / "scores.json").read_text("utf-8"))["decode"]
     fake.change_scores(copy, decode={**decode, "beam": 1, "batch": 999}, tag="Law")
     assert said(base, copy) == [
-        "copy: decoded otherwise than base: beam 1 instead of 5, tag Law instead of none"
+        "copy: decoded differently from base: beam 1 instead of 5, tag Law instead of none"
     ]
     fake.change_scores(copy, decode=decode, tag=None, signature={"bleu": "tok:zh", "chrf": "x"})
     assert said(base, copy) == [
-        "copy: scored by another measure than base (see the SacreBLEU signatures): Med, IT, Law, Koran, 1 more"
+        "copy: scored by another metric than base (see the SacreBLEU signatures): Med, IT, Law, Koran, Subs"
     ]
     fake.change_scores(copy, signature=json.loads((base / "scores.json").read_text("utf-8"))["signature"])
     fake.change_scores(copy, decode={"beam": decode["beam"], "cap": 2})  # of another version
@@ -98,7 +98,7 @@ def test_other_decoding_and_another_measure(base, copy, fake):
 def test_scores_older_than_the_last_training(copy, fake):
     best = json.loads((copy / "scores.json").read_text("utf-8"))["steps"]
     fake.change_scores(copy, steps=[20], trained_steps=20)
-    words = "copy: scored at step 20; trained to 60 since; score it again with `facetmt evaluate`"
+    words = "copy: scored at step 20 but trained to 60 since; score it again with `facetmt evaluate`"
     assert said(copy) == [words]
     fake.change_scores(copy, steps=best, trained_steps=60)
     assert said(copy) == []
@@ -110,7 +110,7 @@ def test_scores_older_than_the_last_training(copy, fake):
 
 def test_a_named_outcome_says_how_it_differs(base, copy, fake):
     fake.write_outcome(copy, "tagged", lambda row: row["reference"], tag="Law")
-    assert said(base, copy) == ["copy [tagged]: decoded otherwise than base: tag Law instead of none"]
+    assert said(base, copy) == ["copy [tagged]: decoded differently from base: tag Law instead of none"]
 
 
 def test_the_same_of_several_runs_is_said_once_and_files_that_are_not_there_are_no_trouble(

@@ -1,19 +1,8 @@
 import numpy as np
 import pytest
 
-from facetmt.bandit import QuantileScaler
-from facetmt.report.digest import digest, digests, rewards, unique_names
-from facetmt.runlog import Pulls, Run
-
-
-def pulls_of(raw, scaled=None, facets=2):
-    count = len(raw)
-    blank = np.full(count, np.nan)
-    arms = np.arange(count, dtype=np.int32) % facets
-    names = tuple(f"f{n}" for n in range(facets))
-    raw = np.array(raw, dtype=float)
-    scaled = np.sign(raw) if scaled is None else np.array(scaled, dtype=float)
-    return Pulls(np.arange(1, count + 1), arms, names, blank, blank, blank, raw, scaled)
+from facetmt.report.digest import digest, digests, shares, unique_names
+from facetmt.runlog import Run
 
 
 def test_a_bandit_run(bandit_dir):
@@ -41,32 +30,54 @@ def test_a_static_run_has_draws_but_no_rewards(static_dir):
     assert seen.recipe.schedule.label == "upsampled (τ=5)"
 
 
+def test_shares_of_mixed_batches_are_means_over_the_steps(auto_dir):
+    seen = digest(Run(auto_dir))
+    assert (seen.kind, seen.recipe.schedule.label, seen.composed, seen.learns) == ("Auto", "auto", True, True)
+    assert seen.batches is None and seen.rewards is None and seen.mean_rewards is None
+    assert seen.share.sum() == pytest.approx(1) and seen.probs.shape == (75, 5)
+    # the sampler counted rows; 60 pairs per batch and 18,000 in the facet turn its epochs into a share
+    koran = seen.facets.index("Koran")
+    assert seen.share[koran] == pytest.approx(seen.epochs[koran] * 18_000 / 60 / 1500, rel=0.05)
+    assert seen.share[koran] < 0.02 < seen.probs[0, koran]
+
+
+def test_distant_log_points_weigh_more():
+    probs = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert shares(None, np.array([0, 10, 20]), probs, 20).tolist() == [0.75, 0.25]
+    assert shares(None, np.array([10, 20]), probs[1:], 100).tolist() == [0.15, 0.85]  # the last one holds on
+    assert shares(None, np.array([], int), np.empty((0, 2)), 5) is None
+    assert shares(np.array([3, 1]), np.array([10]), probs[:1], 20).tolist() == [0.75, 0.25]  # counted
+
+
+def test_all_news_are_kept_however_many_log_points(fake, tmp_path, monkeypatch):
+    run = fake.write_run(
+        tmp_path / "auto", policy="auto", steps=300, log_every=1, scored=False, validations=0
+    )
+    monkeypatch.setattr("facetmt.report.digest.POINTS", 5)
+    seen = digest(Run(run), points=5)
+    assert len(seen.metrics) == 5
+    assert len(seen.news) >= 2 and all("hardly depend on its sources" in line for line in seen.news)
+    assert not any("news" in row for row in seen.metrics)
+
+
+def test_a_bandit_with_mixed_batches_has_rewards_of_no_single_facet(blend_dir):
+    seen = digest(Run(blend_dir))
+    assert seen.kind == "Bandit" and seen.batches is None and seen.share.sum() == pytest.approx(1)
+    assert seen.rewards.step.size and seen.rewards.by_facet is None and seen.mean_rewards is None
+    assert seen.prob_step[0] == 0 and seen.probs[0].tolist() == [0.2] * 5
+
+
+def test_unimax_has_fixed_shares(fake, tmp_path):
+    run = fake.write_run(tmp_path / "unimax", policy="unimax", steps=60, scored=False)
+    seen = digest(Run(run))
+    assert (seen.kind, seen.learns, seen.news) == ("Static", False, ()) and seen.share == pytest.approx(
+        [0.2] * 5
+    )
+
+
 def test_a_run_that_has_just_begun(fake, tmp_path):
     seen = digest(Run(fake.write_run(tmp_path / "new", steps=3, log_every=10, validations=0, scored=False)))
     assert seen.steps == 3 and seen.seconds == 0 and not seen.metrics and seen.average_bleu is None
-
-
-def test_the_clipping_quantiles_are_those_of_the_scaler():
-    rng = np.random.default_rng(3)
-    raw = rng.standard_normal(120)
-    seen = rewards(pulls_of(raw), window=40, quantiles=(0.2, 0.8))
-    scaler = QuantileScaler(40, 0.2, 0.8)
-    bounds = {}
-    for step, value in enumerate(raw, start=1):
-        scaler.scale(value)
-        bounds[step] = scaler.bounds()
-    assert np.allclose([bounds[step][0] for step in seen.step], seen.low)
-    assert np.allclose([bounds[step][1] for step in seen.step], seen.high)
-
-
-def test_means_by_facet_leave_out_dropped_rewards():
-    seen = rewards(pulls_of([1, -1, np.nan, -1, 1, -1], [1, -1, np.nan, -1, 1, -1]), 10, (0.2, 0.8))
-    assert seen.mean_scaled.tolist() == [1, -1] and seen.clipped == 1
-    assert np.isnan(seen.facet_scaled).any()  # five bins cannot all have both facets
-
-
-def test_no_rewards_at_all():
-    assert rewards(pulls_of([np.nan, np.nan]), 10, (0.2, 0.8)) is None
 
 
 def test_names_of_runs_differ(tmp_path, bandit_dir):

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from facetmt.report.digest import digest
-from facetmt.report.headline import reach_card
-from facetmt.report.markup import apart
+from facetmt.report.page.headline import reach_card
 from facetmt.report.progress import PARTS, best, judged, reached, seconds_by_part, share_of, standings
 from facetmt.runlog import Run
 
@@ -53,6 +52,14 @@ def test_the_parts_of_the_time_add_up(run):
     assert share_of(run, "reward passes") == pytest.approx(0.21 / 1.21, rel=0.2)
 
 
+def test_compiling_and_measurements_are_parts_of_the_time(run, auto_dir):
+    parts = seconds_by_part(digest(Run(auto_dir)))
+    assert parts["compiling"] == 8.0 and parts["measurements"] > 0 and parts["reward passes"] == 0
+    older = [{key: value for key, value in row["time"].items() if key != "compile"} for row in run.metrics]
+    rows = tuple({**row, "time": time} for row, time in zip(run.metrics, older, strict=True))
+    assert seconds_by_part(replace(run, metrics=rows))["compiling"] == 0.0
+
+
 def test_rewards_that_were_not_measured_cost_nothing_known(run):
     silent = replace(
         run, metrics=tuple({k: v for k, v in row.items() if k != "reward_share"} for row in run.metrics)
@@ -65,6 +72,5 @@ def test_rewards_that_were_not_measured_cost_nothing_known(run):
 
 
 def test_a_score_that_was_not_reached_differs_from_the_score_that_was(run):
-    assert apart(0.14, 0.11) == ("0.14", "0.11") and apart(20.0, 3.0) == ("20.0", "3.0")
     base, slow = standings([validated(run, [0.1004]), validated(run, [0.0996])])
     assert "has not reached 0.1004 dev BLEU (best 0.0996)" in reach_card(slow, base)

@@ -39,7 +39,7 @@ def test_another_policy_has_an_interval_and_a_smaller_sample(bandit_dir):
 
 
 def test_the_estimate_is_right_on_average(fake, tmp_path):
-    """Uniform draws, facet 0 always earns 1 and facet 1 earns −1: a policy that is 80 % on facet 0 earns 0.6."""
+    """Uniform draws; facet 0 always earns 1, facet 1 earns −1: a policy with 80 % on facet 0 earns 0.6."""
     directory = fake.write_run(
         tmp_path / "x", sizes={"a": 800, "b": 200}, steps=4000, exploration=1.0, scored=False
     )
@@ -79,7 +79,7 @@ def test_the_answer_says_what_it_cannot_say(bandit_dir):
         ({"policy": "greedy"}, "policy is .greedy., which does not exist"),
         ({"reward": "bleu"}, "reward is .bleu., which does not exist"),
         ({"exploration": 2.0}, "between 0 and 1"),
-        ({"gamma": 0.1}, "no setting gamma"),
+        ({"gamma": 0.1}, "schedule: there is no setting gamma"),
     ],
 )
 def test_users_errors(bandit_dir, settings, words):
@@ -88,7 +88,7 @@ def test_users_errors(bandit_dir, settings, words):
 
 
 def test_runs_that_say_nothing(mixed_dir, static_dir, fake, tmp_path):
-    with pytest.raises(UserError, match="no draws of facets"):
+    with pytest.raises(UserError, match="no batch was drawn from a single facet"):
         replay(mixed_dir, policy="exp3")
     with pytest.raises(UserError, match="logged losses of the training batch"):
         replay(static_dir, policy="exp3")
@@ -98,3 +98,13 @@ def test_runs_that_say_nothing(mixed_dir, static_dir, fake, tmp_path):
     (unsized / "facets.json").unlink()
     with pytest.raises(UserError, match=r"facets\.json"):
         replay(unsized, policy="static")
+
+
+def test_mixed_batches_cannot_be_replayed(auto_dir, blend_dir, bandit_dir):
+    for directory in (auto_dir, blend_dir):
+        for settings in ({}, {"policy": "exp3s"}):
+            with pytest.raises(UserError, match="no batch was drawn from a single facet"):
+                replay(directory, **settings)
+    for settings in ({"policy": "auto"}, {"batches": "mixed"}):
+        with pytest.raises(UserError, match="cannot be replayed; choose another policy"):
+            replay(bandit_dir, **settings)

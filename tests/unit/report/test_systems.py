@@ -4,24 +4,9 @@ import shutil
 import pytest
 
 from facetmt.report.outcomes import plain
-from facetmt.report.significance import Comparison, agreed, compared, interval, of_mean, paired_test
+from facetmt.report.significance import interval, of_mean
 from facetmt.report.systems import group_systems, scoreboard, step_seconds
 from facetmt.runlog import Run
-
-
-@pytest.fixture(scope="module")
-def seeds(fake, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("seeds")
-    return [Run(fake.write_run(folder / f"s{n}", steps=200, seed=n, sentences=40)) for n in (1, 2, 3)]
-
-
-def rewritten(run, copy, change):
-    """A copy of a run in which every hypothesis of a facet is changed."""
-    directory = shutil.copytree(run.directory, copy)
-    for path in (directory / "translations").iterdir():
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        path.write_text("".join(json.dumps(change(row)) + "\n" for row in rows), encoding="utf-8")
-    return Run(directory)
 
 
 def test_seeds_of_one_recipe_are_one_system(seeds, mixed_dir):
@@ -66,47 +51,15 @@ def test_the_best_is_marked_and_equals_share_it(seeds, tmp_path):
     assert all(cell.best for row in board.cells for cell in row)
 
 
-def test_a_clear_difference_is_significant_and_a_copy_is_not(seeds, tmp_path):
-    perfect = rewritten(seeds[0], tmp_path / "perfect", lambda row: {**row, "hypothesis": row["reference"]})
-    same = rewritten(seeds[0], tmp_path / "same", lambda row: row)
-    result = paired_test(plain(seeds[0]), plain(perfect), "Law", "bleu")
-    assert result.p < 0.01 and result.gain > 0
-    assert paired_test(plain(seeds[0]), plain(same), "Law", "bleu")[:2] == (1.0, 0.0)
-    assert paired_test(plain(seeds[0]), plain(perfect), "Law", "chrf").p < 0.01
-
-
-def test_marks_tell_better_from_worse(seeds, tmp_path):
-    perfect = rewritten(seeds[0], tmp_path / "perfect", lambda row: {**row, "hypothesis": row["reference"]})
+def test_marks_tell_better_from_worse(fake, seeds, tmp_path):
+    perfect = fake.rewritten(
+        seeds[0], tmp_path / "perfect", lambda row: {**row, "hypothesis": row["reference"]}
+    )
     for first, second, mark in ((seeds[0], perfect, "++"), (perfect, seeds[0], "--")):
         board = scoreboard([first, second])
         law = [column.name for column in board.columns].index("Law")
         assert [row[law].mark for row in board.cells] == ["", mark]
         assert "+ better, - worse" in board.notes[0]
-
-
-def test_other_sentences_cannot_be_compared(seeds, tmp_path):
-    other = rewritten(seeds[0], tmp_path / "other", lambda row: {**row, "reference": row["reference"] + " x"})
-    base, run = plain(seeds[0]), plain(other)
-    assert paired_test(base, run, "Law", "bleu") is None
-    tested = compared([[base], [run]], ["Law"], "bleu")
-    assert tested.values == {} and "Not tested for chance" in tested.notes[0]
-    assert paired_test(base, run, "no such facet", "bleu") is None
-
-
-def test_seeds_must_agree():
-    def result(p, gain):
-        return Comparison(p, gain, None)
-
-    assert agreed([result(0.01, 1.0), result(0.04, 0.5)], 2) == (0.04, 0.5)
-    assert agreed([result(0.01, -1.0), result(0.04, -0.5)], 2) == (0.04, -0.5)
-    assert agreed([result(0.01, 1.0), result(0.01, -1.0)], 2)[0] == 1.0
-    assert agreed([result(0.01, 1.0)], 2) is None
-
-
-def test_a_page_does_not_test_for_hours(seeds):
-    outcomes = [[plain(seeds[0])], [plain(seeds[1])]]
-    tested = compared(outcomes, ["Law", "IT"], "bleu", most_lines=100, intervals=True)
-    assert tested.values == {} and tested.intervals == {} and "facetmt compare" in tested.notes[0]
 
 
 def test_intervals_are_those_of_sacrebleu_alone_or_beside_a_rival(seeds):
@@ -171,3 +124,8 @@ def test_a_step_costs_what_it_costs_however_often_the_run_was_resumed(seeds, tmp
     assert log_times(run, [30]) is None
     # probes in every second window, 2 seconds each; the second one compiled for 20 more
     assert log_times(run, [1, 2, 3, 4, 5], [0, 2, 2, 24, 24]) == pytest.approx(0.1 + 2 * 2 / 40)
+
+
+def test_systems_are_grouped_by_their_policies(mixed_dir, auto_dir, blend_dir):
+    systems = group_systems([Run(directory) for directory in (mixed_dir, auto_dir, blend_dir)])
+    assert [system.kind for system in systems] == ["Base", "Auto", "Bandit"]

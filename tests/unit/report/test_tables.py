@@ -124,3 +124,13 @@ def test_users_errors(runs, fake, tmp_path):
 def test_users_text_stays_text():
     assert markdown_text("a|b*<i>") == r"a\|b\*\<i\>"
     assert latex_text("a_b & 50% \\x{}") == r"a\_b \& 50\% \textbackslash{}x\{\}"
+
+
+def test_systems_with_mixed_batches_have_their_group(mixed_dir, auto_dir, fake, tmp_path):
+    unimax = fake.write_run(tmp_path / "even", policy="unimax", steps=1500, sentences=20)
+    lines = compare([mixed_dir, unimax, auto_dir], "terminal").splitlines()
+    assert [line.split()[:2] for line in lines[2:5]] == [
+        ["Base", "mixed"],
+        ["Static", "even"],
+        ["Auto", "auto"],
+    ]

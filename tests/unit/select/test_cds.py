@@ -1,6 +1,6 @@
 import pytest
 
-from facetmt.data.corpus import DataConfig, FacetConfig
+from facetmt.data.config import DataConfig, FacetConfig
 from facetmt.errors import UserError
 from facetmt.select.cds import training_texts
 from facetmt.select.trusted import FilterConfig
@@ -33,7 +33,7 @@ def test_labels_make_parts_of_one_text(corpus, tmp_path, write_lines):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"layout": "opus100", "pivot": "en"}, "data.layout is opus100, which takes no keep files"),
+        ({"layout": "opus100", "pivot": "en"}, "data.layout: opus100 takes no keep files"),
         (
             {
                 "source": "de",
@@ -55,9 +55,7 @@ def test_text_outside_the_corpus_is_refused_before_anything_is_trained(corpus, t
     inside.rename(outside)
     inside.symlink_to(outside)
     data = DataConfig(root=str(tmp_path / "corpus"), source="de", target="en")
-    with pytest.raises(
-        UserError, match=r"filter works on text below .*corpus, but .*train.de is not: move it"
-    ):
+    with pytest.raises(UserError, match=r"train\.de: filter works on text below .*corpus; move it"):
         training_texts(data)
 
 
@@ -65,5 +63,5 @@ def test_text_outside_the_corpus_is_refused_before_anything_is_trained(corpus, t
     "settings", [{"keep": 0.0}, {"keep": 1.1}, {"keep": float("nan")}, {"stages": 0}, {"steps": 0}]
 )
 def test_shares_and_counts_are_checked(settings):
-    with pytest.raises(ValueError, match=r"share above 0|at least 1"):
+    with pytest.raises(UserError, match=r"more than 0 and at most 1|at least 1 of each"):
         FilterConfig(**settings)

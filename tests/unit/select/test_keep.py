@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from facetmt.data.corpus import DataConfig
-from facetmt.data.layouts import discover
+from facetmt.data.config import DataConfig
+from facetmt.data.discover import discover
 from facetmt.errors import UserError
 from facetmt.select.cds import training_texts
 from facetmt.select.keep import write_choice
@@ -71,6 +71,8 @@ def test_the_files_beside_the_text_are_not_taken_for_languages(two_facets):
 
 def test_a_facet_without_pairs_is_named(two_facets):
     nothing = [[1, 2, 3, 4], [-np.inf] * 4]
-    with pytest.raises(UserError, match="poor has no pair with text on both sides"):
+    with pytest.raises(
+        UserError, match="facet poor: there is nothing to keep, as no pair has text on both sides"
+    ):
         chosen(two_facets, nothing, {"keep": 0.5, "rank": "within"}, source="de", target="en")
     assert not list(two_facets.rglob("train.keep"))

@@ -4,10 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from facetmt.data.batch import BatchConfig
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import BatchConfig, DataConfig, VocabConfig
 from facetmt.data.prepare import prepare
-from facetmt.data.vocab import VocabConfig
 from facetmt.errors import UserError
 from facetmt.model import transformer
 from facetmt.model.config import ModelConfig
@@ -40,7 +38,7 @@ def model(corpus, tmp_path):
     codec = prepare(data, tmp_path, tmp_path / "prepared").codec
     config = ModelConfig(preset="tiny", width=8, mlp=8, heads=1, encoder_layers=1, decoder_layers=1)
     made = transformer.create(config, codec.vocabulary.target_size, None, seed=1)
-    return TrainedModel(Recipe(data), codec, made.graph, made.params, (0,), ())
+    return TrainedModel(Recipe(data), codec, *made, (0,), None, trained_steps=0, fingerprint={}, notes=())
 
 
 @pytest.fixture
@@ -76,7 +74,7 @@ def test_lines_without_a_pair_have_no_score(model, scorer, tmp_path):
 
 def test_scores_that_are_not_finite_are_an_error(model, scorer):
     broken = jax.tree.map(lambda leaf: leaf * np.nan, scorer[1])
-    with pytest.raises(UserError, match="log-probabilities that are not finite"):
+    with pytest.raises(UserError, match="log-probabilities of a model are not finite"):
         scorer[0](broken, encode_pairs(model.codec, "it_de-en", ["haus"], ["house"]))
 
 

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from facetmt.console import Pace
 from facetmt.errors import UserError
 from facetmt.select import shards as module
-from facetmt.select.pace import Pace
 from facetmt.select.shards import HEADER, Shards, claim, identity
 
 ABOUT = {"model": "m", "text": "t"}
@@ -27,7 +27,7 @@ def scored(tmp_path, monkeypatch):
             computed.extend(some)
             return np.array(some) / 2
 
-        pace = Pace("", "rows", 10, lambda text, done: None)
+        pace = Pace("", "rows", 10, lambda *_: None)
         try:
             values = Shards(tmp_path / "work", about, 10).scores(iter(rows), score, 3, pace)
         except KeyboardInterrupt:
@@ -56,10 +56,10 @@ def test_a_damaged_shard_is_computed_again(scored, tmp_path):
 
 def test_the_work_of_other_settings_is_refused(scored, tmp_path):
     scored()
-    with pytest.raises(UserError, match=r"work holds work .* other settings \(other model\): delete it"):
+    with pytest.raises(UserError, match=r"work: the work there .* other settings \(other model\); delete it"):
         scored({**ABOUT, "model": "n"})
     (tmp_path / "work" / HEADER).write_text("{")
-    with pytest.raises(UserError, match=r"header.json is damaged: delete"):
+    with pytest.raises(UserError, match=r"header.json: the file is damaged; delete"):
         scored()
 
 
@@ -71,7 +71,7 @@ def test_a_text_that_changes_meanwhile_is_noticed(scored, rows):
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(UserError, match="is not empty and says nothing of what it holds"):
+    with pytest.raises(UserError, match="the folder is not empty and has no header"):
         claim(tmp_path, ABOUT)
     claim(tmp_path / "new", ABOUT)
     assert json.loads((tmp_path / "new" / HEADER).read_text()) == ABOUT
@@ -86,5 +86,5 @@ def test_a_text_is_known_by_its_content(tmp_path):
     assert before == identity(other, lambda: None)
     other.write_text("zwei\n")
     assert before != identity(other, lambda: None)
-    with pytest.raises(UserError, match=r"cannot read .*nothing"):
+    with pytest.raises(UserError, match=r"nothing: cannot be read"):
         identity(tmp_path / "nothing", lambda: None)

@@ -5,9 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from facetmt.data.batch import EOS, BatchConfig
+from facetmt.data.batch import EOS
+from facetmt.data.config import BatchConfig
 from facetmt.data.store import StoreWriter, open_store
-from facetmt.select.trusted import Progress, TrustedText, split
+from facetmt.select.trusted import Stages, TrustedText, split
 
 PAIRS, SHAPE = 3000, BatchConfig(rows=8, length=128)
 
@@ -67,12 +68,12 @@ def test_the_best_stage_is_kept_and_a_worse_one_ends_it():
     class State:
         params = 1.0
 
-    progress = Progress(State(), 0.0, scores=[-3.0])
-    progress.judge(-3.5)  # the first stage counts even so: without one there is nothing to contrast
-    assert float(progress.params) == 1.0 and not progress.finished
+    stages = Stages(State(), 0.0, scores=[-3.0])
+    stages.judge(-3.5)  # the first stage counts even so: without one there is nothing to contrast
+    assert float(stages.params) == 1.0 and not stages.finished
     State.params = 2.0
-    progress.judge(-2.5)
-    assert float(progress.params) == 2.0 and not progress.finished
+    stages.judge(-2.5)
+    assert float(stages.params) == 2.0 and not stages.finished
     State.params = 3.0
-    progress.judge(-2.6)
-    assert float(progress.params) == 2.0 and progress.finished
+    stages.judge(-2.6)
+    assert float(stages.params) == 2.0 and stages.finished

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from facetmt.bandit import MultiDds, temperature_probs
-from facetmt.data.batch import EOS, BatchConfig
+from facetmt.data.batch import EOS
+from facetmt.data.config import BatchConfig
+from facetmt.data.dev import DevSet
 from facetmt.data.store import StoreWriter, open_store
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import create
@@ -47,7 +49,7 @@ def prepared(tmp_path_factory):
         ],
     }
     chosen = [np.arange(40), np.arange(40), np.arange(0)]
-    return SimpleNamespace(stores=stores.__getitem__, dev_chosen=chosen)
+    return SimpleNamespace(stores=stores.__getitem__, dev=DevSet(stores["dev"], chosen))
 
 
 @pytest.fixture(scope="module")

@@ -1,48 +1,51 @@
-"""What is shown where there is no terminal."""
+"""What is shown during training: plain lines, and the live line on a terminal."""
 
-from facetmt.train.display import EVERY, PlainProgress, PlainStages, work_progress
+import sys
 
+import pytest
 
-def test_long_work_is_told_now_and_then_with_the_time_left(capsys):
-    now = [0.0]
-    tell = PlainProgress("translating", "sentences", clock=lambda: now[0])
-    for seconds, done in ((1, 50), (EVERY, 200), (EVERY + 1, 250), (60, 1500)):
-        now[0] = seconds
-        tell(done, done / 2000)
-    tell(1600, None)
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.splitlines() == [
-        "translating: 200 sentences, 10%, about 0:01:30 left",
-        "translating: 1,500 sentences, 75%, about 0:00:20 left",
-    ]
+from facetmt.errors import UserError
+from facetmt.train.display import LiveLine, PlainLines, describe, describe_validation, watch
+
+ROW = {"step": 1200, "loss": 2.3456, "tokens_per_second": 12345.6, "seconds": 60.4}
+SHARES = {"it": 0.1, "law": 0.5, "[bold]": 0.25, "koran": 0.15}
+VALIDATED = {"step": 1200, "loss": {"average": 2.5}, "bleu": {"average": 12.34}}
 
 
-def test_where_the_end_is_not_known_only_the_count_is_told(capsys):
-    now = [0.0]
-    tell = PlainProgress("translating", "lines", clock=lambda: now[0])
-    now[0] = EVERY
-    tell(1234, None)
-    assert capsys.readouterr().err == "translating: 1,234 lines\n"
+def test_the_largest_shares_come_first():
+    assert describe(ROW, SHARES) == "loss 2.346  12,346 tokens/s  law 50% [bold] 25% koran 15%"
+    assert describe({**ROW, "loss": None}, {}).startswith("loss  –")
 
 
-def test_short_work_says_nothing(capsys):
-    with work_progress("translating", "lines") as tell:
-        tell(3, 1.0)
-    assert capsys.readouterr().err == ""
+def test_a_validation_says_whether_it_is_the_best():
+    assert describe_validation(VALIDATED, True) == "step 1,200: dev loss 2.500  dev BLEU 12.3  (best so far)"
+    assert describe_validation(VALIDATED, False).endswith("dev BLEU 12.3")
 
 
-def test_stages_are_told_now_and_then(capsys):
-    clock = iter([0.0, 0.2, 0.9, 1.5, 3.0, 6.6, 6.7, 7.8]).__next__
-    tell = PlainStages(clock)
-    for step in (
-        ("scan", 1, 2),
-        ("sample", 5, 10),  # what is soon done says nothing
-        ("vocabulary", 0, 1),
-        ("vocabulary", 0, 1),
-        ("vocabulary", 1, 1),
-        ("encode", 1, 2000),
-        ("encode", 1200, 2000),
-    ):
-        tell(*step)
-    assert capsys.readouterr().err == "vocabulary 0/1\nvocabulary 1/1\nencode 1,200/2,000\n"
+def test_plain_lines_go_to_standard_error(tmp_path, capsys):
+    (lines,) = watch(tmp_path, 4000, 0, tensorboard=False)
+    assert isinstance(lines, PlainLines)
+    lines.metrics(ROW, SHARES)
+    lines.validation(VALIDATED, False)
+    lines.close()
+    said = capsys.readouterr()
+    assert said.err.splitlines()[0].startswith("step 1,200/4,000  loss 2.346") and said.out == ""
+    assert said.err.splitlines()[0].endswith("  60 s") and "dev BLEU" in said.err.splitlines()[1]
+
+
+def test_a_terminal_gets_a_live_line_in_which_names_are_no_markup(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    (line,) = watch(tmp_path, 4000, 0, tensorboard=False)
+    assert isinstance(line, LiveLine)
+    line.metrics(ROW, SHARES)
+    line.say("resumed at [step] 5")
+    line.close()
+    said = capsys.readouterr().err
+    assert "1,200/4,000" in said and "[bold] 25%" in said and "resumed at [step] 5" in said
+
+
+def test_a_missing_tensorboard_is_the_users_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with pytest.raises(UserError, match="the package tensorboardX is missing; pip install"):
+        watch(tmp_path, 10, 0, tensorboard=True)

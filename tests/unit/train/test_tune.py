@@ -3,9 +3,11 @@
 import pytest
 
 from facetmt.errors import UserError
+from facetmt.files import claimed
 from facetmt.train import tune as module
 from facetmt.train.run import Outcome
-from facetmt.train.tune import PAPER_GRID, claim, parse_grid, run_name, tune
+from facetmt.train.trials import lock_of, run_name
+from facetmt.train.tune import tune
 
 GRID = {"schedule.exploration": [0.1, 0.2, 0.3], "train.patience": [None, 2]}
 
@@ -19,7 +21,7 @@ def recipe(tmp_path):
 
 @pytest.fixture
 def trained(monkeypatch):
-    """Every call of `train`: its recipe, its directory, whether it resumed; `fate` decides how the next ones end."""
+    """Every call of `train`: recipe, directory, whether it resumed; `fate` decides how the next ones end."""
     calls = []
 
     def train(recipe, directory, *, resume, watchers):
@@ -40,20 +42,6 @@ def trained(monkeypatch):
 
 def search(recipe, out, grid=GRID, trials=None, sampler="grid", **more):
     return tune(recipe, out, grid, [], sampler=sampler, trials=trials, storage=None, seed=1, **more)
-
-
-def test_values_are_read_as_in_a_recipe():
-    assert parse_grid(["train.patience=null,3", "data.target=no,de", "schedule.tau=1e-3,.inf,true"]) == {
-        "train.patience": [None, 3],
-        "data.target": ["no", "de"],
-        "schedule.tau": [0.001, float("inf"), True],
-    }
-    assert parse_grid([]) == PAPER_GRID
-    for word in ("schedule.tau", "schedule.tau=", "=1,2"):
-        with pytest.raises(UserError, match=f"--grid {word}: write it as key=value"):
-            parse_grid([word])
-    with pytest.raises(UserError, match=r"--grid a=\[1,2\],3: the values must be numbers, words"):
-        parse_grid(["a=[1,2],3"])
 
 
 def test_values_reach_the_recipe_as_they_are(recipe, trained, tmp_path):
@@ -99,7 +87,8 @@ def test_a_setting_that_fails_does_not_stop_the_others_and_is_tried_again(recipe
 
 def test_a_setting_that_another_worker_has_is_left_to_it(recipe, trained, tmp_path):
     (tmp_path / "out").mkdir()
-    with claim(tmp_path / "out" / run_name({"schedule.exploration": 0.1, "train.patience": None})) as free:
+    setting = run_name({"schedule.exploration": 0.1, "train.patience": None})
+    with claimed(lock_of(tmp_path / "out" / setting)) as free:
         assert free
         search(recipe, tmp_path / "out")
     assert len(trained.calls) == 5
@@ -107,7 +96,7 @@ def test_a_setting_that_another_worker_has_is_left_to_it(recipe, trained, tmp_pa
     assert len(trained.calls) == 6
 
 
-def test_a_guided_search_resumes_too_and_must_be_told_its_end(recipe, trained, tmp_path):
+def test_a_guided_search_resumes_too_and_must_have_an_end(recipe, trained, tmp_path):
     with pytest.raises(UserError, match="say how many settings to try, such as --trials 20"):
         search(recipe, tmp_path / "out", sampler="tpe")
     trained.fate = ["signal"]
@@ -128,10 +117,10 @@ def test_settings_of_the_text_are_prepared_apart(recipe, trained, tmp_path):
 def test_mistakes_are_found_before_the_first_run(recipe, trained, tmp_path):
     with pytest.raises(UserError, match=r"schedule\.gamma=1: there is no key schedule\.gamma"):
         search(recipe, tmp_path / "out", {"schedule.gamma": [1, 2]})
-    with pytest.raises(UserError, match=r"schedule\.exploration=7: schedule: exploration must"):
+    with pytest.raises(UserError, match=r"schedule\.exploration=7: schedule\.exploration: exploration must"):
         search(recipe, tmp_path / "out", {"schedule.exploration": [0.1, 7]})
     search(recipe, tmp_path / "out", {"schedule.exploration": [0.1]})
     with pytest.raises(
-        UserError, match=r"tries schedule\.exploration=0\.1; give the same --grid, or another --out"
+        UserError, match=r"tries schedule\.exploration=0\.1; give the same --grid or another --out"
     ):
         search(recipe, tmp_path / "out", {"schedule.exploration": [0.1, 0.2]})

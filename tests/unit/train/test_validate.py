@@ -1,9 +1,7 @@
 from types import SimpleNamespace
 
-from facetmt.data.clean import CleanConfig
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import CleanConfig, DataConfig, VocabConfig
 from facetmt.data.prepare import prepare
-from facetmt.data.vocab import VocabConfig
 from facetmt.model import transformer
 from facetmt.model.config import ModelConfig
 from facetmt.recipe import Recipe

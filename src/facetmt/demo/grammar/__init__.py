@@ -1,0 +1,1 @@
+"""The synchronous German-English grammar of the demo corpus; its word lists are in `demo/words`."""

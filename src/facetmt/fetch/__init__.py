@@ -1,0 +1,1 @@
+"""Public corpora: where they are, how they are downloaded, unpacked and laid out."""
