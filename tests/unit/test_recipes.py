@@ -351,7 +351,7 @@ def written(field: Field[Any]) -> str:
     if field.default is MISSING and field.default_factory is MISSING:
         return "required"
     value = field.default if field.default is not MISSING else field.default_factory()
-    if value is None:
+    if value is None or value == "":
         return "–"
     if isinstance(value, bool):
         return str(value).lower()
