@@ -1,3 +1,3 @@
 """facetmt: machine translation training in which a bandit decides what to train on next."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -51,8 +51,13 @@ class PolicyRow:
     exploration: Callable[[ScheduleConfig], float] = lambda config: 0.0  # share that is always spread evenly
 
 
+def _mixed(config: ScheduleConfig) -> str:
+    """What tells a policy with mixed batches from the same one without."""
+    return ", mixed batches" if config.batches == "mixed" else ""
+
+
 def _rewarded(config: ScheduleConfig) -> str:
-    return f"{config.policy} {config.reward}"
+    return f"{config.policy} {config.reward}{_mixed(config)}"
 
 
 def _named(config: ScheduleConfig) -> str:
@@ -79,7 +84,7 @@ def _exp3(kind: type[Exp3]) -> PolicyRow:
 def _temperature(config: ScheduleConfig) -> str:
     known = {1.0: "proportional", math.inf: "uniform", -1.0: "inverse proportional"}
     word = known.get(config.tau, "upsampled" if config.tau > 1 else "static")
-    return f"{word} (τ={'∞' if math.isinf(config.tau) else f'{config.tau:g}'})"
+    return f"{word} (τ={'∞' if math.isinf(config.tau) else f'{config.tau:g}'}{_mixed(config)})"
 
 
 def _multidds(config: ScheduleConfig, corpus: Corpus) -> Policy:

@@ -56,6 +56,7 @@ def evaluate_run(run: Path, overrides: Sequence[str], name: str = "", *, quiet: 
             config,
             run / outcome_path(name),
             about=about,
+            objective=model.recipe.schedule.objective,
             tell=lambda row, values: tell(f"{row}: BLEU {values['bleu']:.2f}, chrF {values['chrf']:.2f}"),
             progress=lambda done, total: pace.reached(done),
         )

@@ -12,6 +12,7 @@ from facetmt.data.prepared import Prepared, open_prepared
 from facetmt.errors import UserError
 from facetmt.files import sole_user, write_whole
 from facetmt.recipe import Recipe
+from facetmt.runlog import FACETS
 from facetmt.train.corpus import prepare
 from facetmt.train.display import Watcher, watch
 from facetmt.train.interrupt import Interrupt
@@ -19,8 +20,6 @@ from facetmt.train.loop import Loop
 from facetmt.train.processes import is_first_process, on_first_process
 from facetmt.train.session import Session, check_directory, open_session
 from facetmt.translate.testsets import check_scoring
-
-FACETS = "facets.json"  # name -> languages and sizes, for reports
 
 
 @dataclass(frozen=True)

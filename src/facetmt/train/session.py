@@ -80,8 +80,7 @@ def open_session(recipe: Recipe, directory: Path, prepared: Prepared, resume: bo
     """A new run in an empty directory, or the continuation of one."""
     step, notes = on_first_process(lambda: newest_step(recipe, directory, resume))
     saved = None if step is None else checkpoint.of_step(directory / CHECKPOINTS, step)
-    if saved is None:
-        on_first_process(lambda: describe(recipe, directory, prepared))
+    on_first_process(lambda: describe(recipe, directory, prepared, copy=saved is None))
     session = new_session(recipe, directory, prepared, fresh=saved is None)
     if saved is not None:
         try:
@@ -110,9 +109,14 @@ def newest_step(recipe: Recipe, directory: Path, resume: bool) -> tuple[int | No
     return None if saved is None else saved.step, notes
 
 
-def describe(recipe: Recipe, directory: Path, prepared: Prepared) -> None:
-    """Write down what the run is before anything else: from then on it can be resumed."""
+def describe(recipe: Recipe, directory: Path, prepared: Prepared, *, copy: bool) -> None:
+    """Write down what the run is before anything else: from then on it can be resumed.
+
+    A resumed run may have been given more steps; its recipe says so too.
+    """
     write_whole(directory / RECIPE, dump_recipe(recipe))
+    if not copy:
+        return
     prepared.copy_vocabulary(directory / VOCABULARY)
 
 

@@ -13,6 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 from facetmt.errors import UserError
 
 Scores = dict[str, Any]  # the content of scores.json
+OBJECTIVE = "objective"  # the group of the facets that schedule.objective names
 
 
 # Target language -> SacreBLEU's tokeniser, for languages whose words 13a, the default, does not separate.
@@ -70,23 +71,35 @@ def corpus_scores(
     return values, {name: str(metric.get_signature()) for name, metric in metrics.items()}
 
 
-def mean_scores(facets: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    """The macro average over some facets: all have the same weight."""
-    return {metric: round(fmean(facets[name][metric] for name in names), 4) for metric in ("bleu", "chrf")}
+def mean_scores(
+    facets: Mapping[str, Mapping[str, float]], names: Sequence[str], weights: Sequence[float] | None = None
+) -> dict[str, float]:
+    """The macro average over some facets, all with the same weight unless weights are given."""
+    return {
+        metric: round(fmean((facets[name][metric] for name in names), weights), 4)
+        for metric in ("bleu", "chrf")
+    }
 
 
 def collect(
     facets: Mapping[str, dict[str, float]],
     signatures: Mapping[str, dict[str, str]],
     groups: Mapping[str, Sequence[str]],
+    objective: Mapping[str, float] | None = None,
 ) -> Scores:
-    """The content of scores.json; a signature that differs from the first facet's is listed separately."""
+    """The content of scores.json; a signature that differs from the first facet's is listed separately.
+
+    An `objective` adds a group of that name: the average of what counts, by its weights.
+    """
+    counting = {name: weight for name, weight in (objective or {}).items() if weight > 0 and name in facets}
+    counts = {OBJECTIVE: mean_scores(facets, list(counting), list(counting.values()))} if counting else {}
     first = next(iter(signatures.values()))
     other = {name: signature for name, signature in signatures.items() if signature != first}
     scores: Scores = {
         "facets": dict(facets),
         "average": mean_scores(facets, list(facets)),
-        "groups": {
+        "groups": counts
+        | {
             group: mean_scores(facets, present)
             for group, names in groups.items()
             if (present := [name for name in names if name in facets])

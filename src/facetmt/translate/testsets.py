@@ -146,6 +146,7 @@ def evaluate_tests(
     directory: Path,
     *,
     about: Mapping[str, Any],
+    objective: Mapping[str, float] | None = None,
     tell: Callable[[str, dict[str, Any]], None] = lambda facet, values: None,
     progress: Progress = lambda done, total: None,
 ) -> Scores:
@@ -155,7 +156,7 @@ def evaluate_tests(
     partial.mkdir(parents=True)
     try:
         facets, signatures = translate_texts(translate, texts, cleaner, config, partial, tell, progress)
-        scores = collect(facets, signatures, config.members(sizes))
+        scores = collect(facets, signatures, config.members(sizes), objective)
         scores = {**scores, **about, "time": datetime.now(UTC).isoformat(timespec="seconds")}
         (directory / SCORES).unlink(missing_ok=True)  # never old scores beside new translations
         replace_directory(partial, directory / TRANSLATIONS)

@@ -71,3 +71,13 @@ def test_average_and_groups_count_each_facet_alike():
     assert "signature_of" not in scores
     signatures["c"] = {"bleu": "zh", "chrf": "t"}
     assert collect(facets, signatures, {})["signature_of"] == {"c": {"bleu": "zh", "chrf": "t"}}
+
+
+def test_what_counts_has_an_average_of_its_own():
+    facets = {
+        name: {"bleu": bleu, "chrf": bleu} for name, bleu in (("law", 10.0), ("it", 40.0), ("koran", 90.0))
+    }
+    signatures = {name: {"bleu": "s", "chrf": "s"} for name in facets}
+    scores = collect(facets, signatures, {}, {"law": 1.0, "it": 2.0, "koran": 0.0})
+    assert scores["groups"] == {"objective": {"bleu": 30.0, "chrf": 30.0}}
+    assert collect(facets, signatures, {})["groups"] == {}
