@@ -29,9 +29,7 @@ class Validator:
         everywhere = session.placement.everywhere
         self._loss = make_facet_loss(session.graph, len(session.prepared.facets), everywhere)
         recipe = session.recipe
-        decode = replace(
-            recipe.decode.for_training(recipe.data.longest), beam=recipe.train.validation_beam
-        )
+        decode = replace(recipe.decode.for_training(recipe.data.longest), beam=recipe.train.validation_beam)
         self._translator = Translator(session.graph, session.prepared.codec, decode, session.placement)
         self._evaluate = recipe.evaluate
 
