@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from facetmt.data.corpus import DataConfig
+from facetmt.data.config import DataConfig
 from facetmt.select import filter as module
 from facetmt.select.trusted import FilterConfig
 from facetmt.train.interrupt import EXIT_CODE, Interrupted

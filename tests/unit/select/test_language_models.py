@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from facetmt.data.batch import BatchConfig
-from facetmt.data.vocab import VocabConfig
+from facetmt.data.config import BatchConfig, VocabConfig
 from facetmt.errors import UserError
 from facetmt.model.config import ModelConfig
 from facetmt.select.language_models import LabelConfig, data_config, load_models, train_models

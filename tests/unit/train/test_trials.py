@@ -3,8 +3,17 @@
 import pytest
 
 from facetmt.errors import UserError
+from facetmt.files import claimed
 from facetmt.train.interrupt import EXIT_CODE
-from facetmt.train.trials import PAPER_GRID, Trial, claim, exit_code, parse_grid, print_trials, run_name
+from facetmt.train.trials import (
+    PAPER_GRID,
+    Trial,
+    exit_code,
+    lock_of,
+    parse_grid,
+    print_trials,
+    run_name,
+)
 
 DONE = Trial({"schedule.tau": 1}, 12.345, "complete", "tau=1-abc")
 FAILED = Trial({"schedule.tau": None}, None, "failed", "tau=None-def", "the disk is full")
@@ -33,9 +42,9 @@ def test_a_setting_has_its_own_folder_whatever_the_order_of_its_keys():
 
 
 def test_a_claimed_run_is_free_again_afterwards(tmp_path):
-    with claim(tmp_path / "run") as free, claim(tmp_path / "run") as second:
+    with claimed(lock_of(tmp_path / "run")) as free, claimed(lock_of(tmp_path / "run")) as second:
         assert free and not second
-    with claim(tmp_path / "run") as free:
+    with claimed(lock_of(tmp_path / "run")) as free:
         assert free
 
 
