@@ -10,14 +10,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from flax import nnx
 
 from facetmt.data.batch import Batch
 from facetmt.data.config import BatchConfig
 from facetmt.data.prepared import Prepared
 from facetmt.data.sampler import DevFacetSampler, FacetSampler
 from facetmt.model.transformer import Graph, Params
-from facetmt.train.loss import loss_sum, mean, token_count
+from facetmt.train.loss import plain_loss
 from facetmt.train.place import Placement
 from facetmt.train.state import global_norm
 
@@ -37,14 +36,7 @@ class Alignment:
         self._dev = DevFacetSampler(prepared.dev, shape, seed, share.rows, purpose="probe dev")
 
         def unit_gradient(params: Params, batch: Batch) -> Any:
-            present = (batch.target_segment > 0).astype(jnp.float32)
-
-            def loss(at: Params) -> Any:
-                model = nnx.merge(graph, at)
-                total = loss_sum(model.hidden(batch, None), model.matrix(), batch.label, present, 0.0)
-                return mean(total, token_count(batch))
-
-            gradient = jax.grad(loss)(params)
+            gradient = jax.grad(plain_loss, argnums=1)(graph, params, batch)
             norm = jnp.maximum(global_norm(gradient), 1e-30)
             return jax.tree.map(lambda leaf: leaf / norm, gradient)
 

@@ -12,7 +12,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
 from jax import Array
 from numpy.typing import NDArray
 
@@ -26,7 +25,7 @@ from facetmt.data.sampler import RowSampler, Sampler
 from facetmt.model.transformer import Graph, Params
 from facetmt.recipe import Recipe
 from facetmt.train.config import OptimiserConfig
-from facetmt.train.loss import facet_loss, loss_sum, mean, score, token_count
+from facetmt.train.loss import facet_loss, plain_loss, score
 from facetmt.train.place import Placement
 from facetmt.train.state import TrainState, learning_rate
 
@@ -149,20 +148,13 @@ class Objective:
 
 def make_stepped(graph: Graph, optimiser: OptimiserConfig) -> Callable[[TrainState, Batch], Params]:
     def stepped(state: TrainState, batch: Batch) -> Params:
-        present = (batch.target_segment > 0).astype(jnp.float32)
-
-        def loss(at: Params) -> Array:
-            model = nnx.merge(graph, at)
-            total = loss_sum(model.hidden(batch, None), model.matrix(), batch.label, present, 0.0)
-            return mean(total, token_count(batch))
-
         updates = jnp.maximum(state.step - state.skipped, 1).astype(jnp.float32)
         unbias = 1.0 / (1.0 - optimiser.beta2**updates)
         rate = learning_rate(optimiser, jnp.asarray(max(optimiser.warmup, 1)))
         params: Params = jax.tree.map(
             lambda param, g, v: param - rate * g / (jnp.sqrt(v * unbias) + optimiser.eps + 1e-12),
             state.params,
-            jax.grad(loss)(state.params),
+            jax.grad(plain_loss, argnums=1)(graph, state.params, batch),
             state.variance,
         )
         return params

@@ -136,6 +136,14 @@ def mean(total: Array, count: Array) -> Array:
     return total / jnp.maximum(count, 1.0)
 
 
+def plain_loss(graph: Graph, params: Params, batch: Batch) -> Array:
+    """Negative log-likelihood per token (no dropout, no smoothing), with the cheap gradient of `loss_sum`."""
+    model = nnx.merge(graph, params)
+    present = (batch.target_segment > 0).astype(jnp.float32)
+    total = loss_sum(model.hidden(batch, None), model.matrix(), batch.label, present, 0.0)
+    return mean(total, token_count(batch))
+
+
 def facet_loss(graph: Graph, params: Params, batch: Batch, num_facets: int) -> FacetLoss:
     """Negative log-likelihood (no dropout, no smoothing) of a batch, by facet."""
     losses = token_losses(nnx.merge(graph, params), batch).ravel()
