@@ -12,7 +12,10 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest tests -n 2 --dist loadfile --no-loadscope-reorder
 
-# The tests that start no training, to run between edits.
+# The tests that start no training, to run between edits; what JAX compiled once is kept for the next time.
+fast: export JAX_COMPILATION_CACHE_DIR = $(CURDIR)/.pytest_cache/jax
+fast: export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS = 0
+fast: export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES = 0
 fast: $(STAMP)
 	$(BIN)/python -m pytest tests/unit tests/contract -n 2
 
