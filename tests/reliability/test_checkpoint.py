@@ -19,7 +19,6 @@ from facetmt.errors import UserError
 from facetmt.fetch.unpack import unpack
 from facetmt.runlog import RunLog
 from facetmt.train import checkpoint
-from facetmt.train.restore import choose
 
 ARRAYS = {"params": {"w": jnp.arange(2000, dtype=jnp.float32).reshape(40, 50) / 7}, "step": jnp.int32(3)}
 HOST = {"tally": {"step": 3}, "big": 2**100, "float": 0.1 + 0.2}
@@ -196,21 +195,6 @@ def test_row_27_a_link_in_a_zip_is_refused(tmp_path):
         archive.writestr(info, "/etc/passwd")
     with pytest.raises(UserError, match="not a plain file"):
         unpack(tmp_path / "data.zip", tmp_path / "in", 10**6)
-
-
-def test_row_04_a_damaged_best_checkpoint_is_named_with_the_way_out(tmp_path):
-    for step in (10, 20):
-        checkpoint.save(tmp_path, step, {"w": jnp.ones(3)}, {"tally": {"best": [[5.0, 10], [4.0, 20]]}})
-    chosen, notes = choose(tmp_path, 1)
-    assert [one.step for one in chosen] == [10] and notes == []
-    victim = next(
-        path for path in sorted((tmp_path / "step-000000010" / "arrays").rglob("*")) if path.is_file()
-    )
-    victim.write_bytes(victim.read_bytes() + b"x")
-    with pytest.raises(UserError) as refused:
-        choose(tmp_path, 1)
-    assert f"{victim} is damaged" in str(refused.value)
-    assert f"delete {tmp_path / 'step-000000010'} to use the next best" in str(refused.value)
 
 
 def test_row_27_a_manifest_that_names_a_file_elsewhere_is_refused(tmp_path):
