@@ -1,10 +1,14 @@
 """Settings for all tests, and the small project that those which run the command share."""
 
 import gzip
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tarfile
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,6 +39,13 @@ optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 20}
 train: {steps: 30, validate_every: 10, save_every: 4, log_every: 5, dev_hold: 3}
 decode: {beam: 2, max_length: 24, batch: 16}
 """
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped and how to have it; each reason says so."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for reason, count in Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped).items():
+        terminalreporter.write_line(f"{count} {'test' if count == 1 else 'tests'} skipped: {reason}")
 
 
 def write_project(folder: Path) -> None:
@@ -83,6 +94,29 @@ def write_lines():
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def pack():
+    """File name, and name -> bytes, and other entries of a tar file -> the archive."""
+
+    def make(kind: str, content: dict[str, bytes], extra: Sequence[tarfile.TarInfo] = ()) -> bytes:
+        buffer = io.BytesIO()
+        if kind.endswith(".zip"):
+            with zipfile.ZipFile(buffer, "w") as archive:
+                for name, data in content.items():
+                    archive.writestr(name, data)
+            return buffer.getvalue()
+        with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+            for name, data in content.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
+            for info in extra:
+                archive.addfile(info)
+        return buffer.getvalue()
+
+    return make
 
 
 NOUNS = ["haus", "baum", "hund", "auto", "garten", "fluss", "berg", "fenster", "buch", "stadt"]

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facetmt.bandit import Exp3, Exp3S, Policy, Pull, Static, temperature_probs
+from facetmt.bandit.auto import Auto
 from facetmt.bandit.multidds import MultiDds
 from facetmt.bandit.odm import Odm
+from facetmt.bandit.unimax import Unimax, unimax_probs
 
 BUILD: dict[str, Callable[[int, float, float], Policy]] = {
     "exp3": lambda n, mu, gamma: Exp3(n, learning_rate=mu, exploration=gamma),
@@ -24,6 +26,8 @@ BUILD: dict[str, Callable[[int, float, float], Policy]] = {
         n, learning_rate=mu, prior=temperature_probs(range(1, n + 1), 1)
     ),
     "static": lambda n, mu, gamma: Static(temperature_probs(range(1, n + 1), 1)),
+    "unimax": lambda n, mu, gamma: Unimax(unimax_probs(range(1, n + 1), 5 * n * n, 10)),
+    "auto": lambda n, mu, gamma: Auto([f"f{arm}" for arm in range(n)], unimax_probs(range(1, n + 1), 5 * n)),
 }
 FLOOR = {"exp3", "exp3-prior", "exp3s"}  # policies that promise every arm at least γ/n
 

@@ -1,7 +1,6 @@
 """Partial, damaged, moved and malicious checkpoints; malicious archives."""
 
 import errno
-import io
 import json
 import logging
 import os
@@ -20,7 +19,6 @@ from facetmt.errors import UserError
 from facetmt.fetch.unpack import unpack
 from facetmt.runlog import RunLog
 from facetmt.train import checkpoint
-from facetmt.train.restore import choose
 
 ARRAYS = {"params": {"w": jnp.arange(2000, dtype=jnp.float32).reshape(40, 50) / 7}, "step": jnp.int32(3)}
 HOST = {"tally": {"step": 3}, "big": 2**100, "float": 0.1 + 0.2}
@@ -56,7 +54,7 @@ def test_row_03_a_save_that_fails_is_an_error_and_leaves_the_earlier_one(tmp_pat
     assert newest is not None and newest.step == 1 and complaints == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="space is claimed on Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="space is claimed on Linux only; run it there")
 @pytest.mark.parametrize(
     ("number", "refused"), [(errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EOPNOTSUPP, False)]
 )
@@ -92,7 +90,7 @@ def test_row_03_a_place_that_cannot_be_written_to_is_an_error(tmp_path):
         saved(tmp_path / "checkpoints", 1)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full; run it on Linux")
 def test_row_03_logs_without_room_are_one_sentence(tmp_path):
     (tmp_path / "pulls.csv").symlink_to("/dev/full")
     log = RunLog(tmp_path, ["it"], fresh=True)
@@ -161,26 +159,6 @@ KORAN = {"multi/koran/train.de": b"eins\nzwei\n", "multi/koran/train.en": b"one\
 EVIL_NAMES = ["../out", "a/../../out", "/out", "..\\out", "c:out", "a\\..\\out", "x" * 500]
 
 
-def zipped(content) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, text in content.items():
-            archive.writestr(name, text)
-    return buffer.getvalue()
-
-
-def tarred(content, extra=()) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, text in content.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(text)
-            archive.addfile(info, io.BytesIO(text))
-        for info in extra:
-            archive.addfile(info)
-    return buffer.getvalue()
-
-
 def link(kind, target) -> tarfile.TarInfo:
     info = tarfile.TarInfo("koran/link")
     info.type, info.linkname = kind, target
@@ -188,10 +166,10 @@ def link(kind, target) -> tarfile.TarInfo:
 
 
 @pytest.mark.parametrize("name", EVIL_NAMES)
-@pytest.mark.parametrize(("kind", "pack"), [("data.zip", zipped), ("data.tgz", tarred)])
+@pytest.mark.parametrize("kind", ["data.zip", "data.tgz"])
 def test_row_27_names_that_lead_out_of_an_archive_are_refused(tmp_path, name, kind, pack):
     archive, folder = tmp_path / kind, tmp_path / "in"
-    archive.write_bytes(pack({name: b"evil"}))
+    archive.write_bytes(pack(kind, {name: b"evil"}))
     folder.mkdir()
     with pytest.raises(
         UserError, match=f"{archive}: refused, because the name .* could lead out of the folder"
@@ -203,9 +181,9 @@ def test_row_27_names_that_lead_out_of_an_archive_are_refused(tmp_path, name, ki
 @pytest.mark.parametrize(
     "info", [link(tarfile.SYMTYPE, "/etc"), link(tarfile.LNKTYPE, "../x"), link(tarfile.FIFOTYPE, "")]
 )
-def test_row_27_links_and_devices_in_an_archive_are_refused(tmp_path, info):
+def test_row_27_links_and_devices_in_an_archive_are_refused(tmp_path, info, pack):
     archive = tmp_path / "data.tar.gz"
-    archive.write_bytes(tarred(KORAN, [info]))
+    archive.write_bytes(pack(archive.name, KORAN, [info]))
     with pytest.raises(UserError, match=r"koran/link' is not a plain file"):
         unpack(archive, tmp_path / "in", 10**6)
 
@@ -217,21 +195,6 @@ def test_row_27_a_link_in_a_zip_is_refused(tmp_path):
         archive.writestr(info, "/etc/passwd")
     with pytest.raises(UserError, match="not a plain file"):
         unpack(tmp_path / "data.zip", tmp_path / "in", 10**6)
-
-
-def test_row_04_a_damaged_best_checkpoint_is_named_with_the_way_out(tmp_path):
-    for step in (10, 20):
-        checkpoint.save(tmp_path, step, {"w": jnp.ones(3)}, {"tally": {"best": [[5.0, 10], [4.0, 20]]}})
-    chosen, notes = choose(tmp_path, 1)
-    assert [one.step for one in chosen] == [10] and notes == []
-    victim = next(
-        path for path in sorted((tmp_path / "step-000000010" / "arrays").rglob("*")) if path.is_file()
-    )
-    victim.write_bytes(victim.read_bytes() + b"x")
-    with pytest.raises(UserError) as refused:
-        choose(tmp_path, 1)
-    assert f"{victim} is damaged" in str(refused.value)
-    assert f"delete {tmp_path / 'step-000000010'} to use the next best" in str(refused.value)
 
 
 def test_row_27_a_manifest_that_names_a_file_elsewhere_is_refused(tmp_path):

@@ -18,7 +18,7 @@ from facetmt.recipe import load_recipe
 from facetmt.runlog import Run
 from facetmt.train import checkpoint, processes
 from facetmt.train.interrupt import Interrupt, Interrupted
-from facetmt.train.processes import HEARTBEAT_SECONDS, LOST, Agreement, Cluster
+from facetmt.train.processes import HEARTBEAT_SECONDS, LOST, Agreement
 from facetmt.train.restore import abstract_state
 from facetmt.train.session import vocabulary_sizes
 
@@ -207,25 +207,3 @@ def test_row_07_a_signal_elsewhere_is_noticed_here(monkeypatch):
     several(monkeypatch, lambda values: [values + np.array([0, 0, 1], np.uint32)])
     with pytest.raises(Interrupted):
         Agreement(Interrupt(), every=1).at(1)
-
-
-def test_the_digest_depends_on_pulls_and_rewards():
-    seen = []
-    for values in ((1, 0, 0.5), (1, 0, 0.5), (1, 1, 0.5), (1, 0, np.nextafter(0.5, 1))):
-        agreement = Agreement(Interrupt(), every=1)
-        agreement.record(*values)
-        seen.append(agreement._history.digest())
-    assert seen[0] == seen[1] and len(set(seen)) == 3
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (("node0:1234", None, None), "together"),
-        (("node0:1234", 2, 2), "--process is 2, but 2 processes are numbered 0 to 1"),
-        (("node0", 2, 1), "write it as HOST:PORT"),
-    ],
-)
-def test_contradictory_options_are_refused(options, complaint):
-    with pytest.raises(UserError, match=complaint):
-        Cluster(*options)

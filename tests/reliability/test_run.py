@@ -17,7 +17,9 @@ from facetmt.train import checkpoint
 from facetmt.train.interrupt import EXIT_CODE
 
 SCHEDULE = "lagged"
-needs_proc = pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="looks into /proc")
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").is_file(), reason="needs /proc; run it on Linux"
+)
 
 
 @pytest.fixture

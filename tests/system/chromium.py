@@ -11,6 +11,7 @@ import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
+MISSING = "no browser found; install Chromium (Debian: apt-get install chromium) and run again"
 FLAGS = (
     "--headless",
     "--no-sandbox",

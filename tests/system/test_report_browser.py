@@ -28,9 +28,7 @@ chromium = loaded(ROOT / "tests/system/chromium.py")
 
 HOSTILE_NAME = "<img src=x onerror=\"document.title='run by a name'\">"  # no slash: it names files too
 
-pytestmark = pytest.mark.skipif(
-    chromium.CHROMIUM is None, reason=f"no browser found ({', '.join(chromium.NAMES)})"
-)
+pytestmark = pytest.mark.skipif(chromium.CHROMIUM is None, reason=chromium.MISSING)
 
 
 @pytest.fixture(scope="module")

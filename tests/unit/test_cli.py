@@ -35,11 +35,6 @@ def test_the_bandits_demonstration(tmp_path):
     assert 'src="http' not in page  # opens without a network
 
 
-def test_data_is_fetched_as_the_recipes_say(tmp_path):
-    done = run("data", "get", "sports", "data/sports", cwd=tmp_path)
-    assert done.returncode == 2 and "there is no task sports; choose one of multidomain" in done.stderr
-
-
 def test_an_unknown_verb_is_a_users_mistake():
     assert run("conjure").returncode == 2
 

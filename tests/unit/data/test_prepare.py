@@ -229,18 +229,6 @@ def test_moses_is_undone_in_the_output(corpus, run):
     assert prepared.codec.decode([target], "it") == ["The haus theis the auto number 0"]
 
 
-def test_a_facet_from_another_time_is_noticed(corpus, run, tmp_path):
-    run()
-    out = tmp_path / "out"
-    shutil.copytree(out / "facets" / "law", tmp_path / "old")
-    corpus("law", "train", 25, 5)
-    run()
-    shutil.rmtree(out / "facets" / "law")
-    shutil.copytree(tmp_path / "old", out / "facets" / "law")
-    with pytest.raises(UserError, match=r"half prepared \(facet law\)"):
-        open_prepared(out)
-
-
 def test_a_prepared_folder_may_be_moved(corpus, run, tmp_path):
     first = run().fingerprint
     shutil.move(tmp_path / "out", tmp_path / "elsewhere")
@@ -268,25 +256,3 @@ def test_only_what_prepare_wrote_is_ever_removed(corpus, run, tmp_path):
     (tmp_path / "out" / "facets" / ".law-left-by-a-crash").mkdir()
     run(replace(CONFIG, facets=("it",)), overwrite=True)
     assert sorted(path.name for path in mine.parent.iterdir()) == ["holiday photos", "it"]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"facets": {"../../elsewhere": "0"}},
-        {"facets": ["it"]},
-        {"facets": None},
-        {"dev_pairs": "many"},
-        {"dev_pairs": [1]},
-    ],
-    ids=str,
-)
-def test_a_hostile_manifest_leads_nowhere(corpus, run, tmp_path, change):
-    run()
-    path = tmp_path / "out" / "prepared.json"
-    manifest = json.loads(path.read_text("utf-8"))
-    path.write_text(json.dumps({**manifest, **change}), "utf-8")
-    with pytest.raises(
-        UserError, match=r"prepared\.json: damaged|there is no facet (\.\./\.\./elsewhere|i);"
-    ):
-        open_prepared(tmp_path / "out")

@@ -69,7 +69,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc; run it on Linux")
 def test_no_worker_outlives_a_killed_parent(tmp_path):
     (tmp_path / "script.py").write_text(ORPHANS)
     done = subprocess.run(
