@@ -23,9 +23,8 @@ SURE = 1.5  # standard errors that a difference must have before it is acted on
 LOWEST = math.log(0.02)  # no kind of evidence takes more than 98 % of a share: it may yet change
 LEAST_SLOPE = 0.1  # of the mean: a facet that stands still keeps this part of its share
 USEFUL = 0.3  # of the median source use of the facets that count
-SPEED = (
-    2.0  # shares follow their evidence as t², and an alignment of twice the mean with two e-folds per e-fold
-)
+# shares follow their evidence as t², and an alignment of twice the mean with two e-folds per e-fold
+SPEED = 2.0
 LARGEST = 1.0  # of the mean: an alignment that differs by more makes shares move no faster
 REPEATED = 4.0  # epochs that are as good as new text (Muennighoff et al. 2023)
 FADING = 15.0  # epochs beyond them in which text loses an e-fold of its worth (likewise)
@@ -262,9 +261,8 @@ class Auto:
 
     def restore(self, state: Mapping[str, Any], arms: Sequence[int | None]) -> None:
         check_kind(state, self.kind)
-        if (
-            None not in arms and len(state["prior"]) == self.arms
-        ):  # a run that is given more steps keeps its prior
+        # a run that is given more steps keeps its prior
+        if None not in arms and len(state["prior"]) == self.arms:
             self._prior = frozen(columns([state["prior"]], arms)[0])
         self._dev.restore(state["dev"], arms)
         self._use.restore(state["use"], arms)

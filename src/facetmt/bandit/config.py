@@ -31,13 +31,11 @@ class ScheduleConfig:
     high: float = 0.8
     # one facet per batch, or rows of several in every batch; left out: as the policy was made
     batches: Literal["homogeneous", "mixed"] | None = None
-    kappa: float = (
-        8.0  # how little the shares of mixed batches vary around π, for policies that learn from them
-    )
+    # how little the shares of mixed batches vary around π, for policies that learn from them
+    kappa: float = 8.0
     max_epochs: float = 10.0  # auto, unimax: how often the planned training may repeat a facet
-    objective: dict[str, float] = field(
-        default_factory=dict
-    )  # weight of each facet that counts; empty: all alike
+    # weight of each facet that counts; empty: all alike
+    objective: dict[str, float] = field(default_factory=dict)
     probe_every: int = 1000  # steps between measurements of all facets, for policies that learn from them
     probe_updates: int = 1  # multidds: steps of Adam per measurement
     feedback_lag: Literal[0, 1] = 0  # 1: the next arm is drawn before this step's reward is known

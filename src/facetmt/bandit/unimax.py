@@ -41,7 +41,6 @@ class Unimax(Static):
 
     def restore(self, state: Mapping[str, Any], arms: Sequence[int | None]) -> None:
         check_kind(state, self.kind)
-        if None not in arms and len(state["probs"]) == len(
-            arms
-        ):  # with other facets the shares are planned anew
+        # with other facets the shares are planned again
+        if None not in arms and len(state["probs"]) == len(arms):
             self._probs = frozen(checked_probs([state["probs"][arm] for arm in arms if arm is not None]))

@@ -21,9 +21,8 @@ from facetmt.files import write_whole
 PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 # Their names in the model files: training skips a piece's name in the text, and "</s>" does occur in text.
 HIDDEN = ("⟦pad⟧", "⟦unk⟧", "⟦s⟧", "⟦/s⟧")
-THREADS = (
-    4  # fixed: the sums of unigram training depend on it, and the same text must always give the same pieces
-)
+# Fixed: the sums of unigram training depend on it, and the same text must always give the same pieces.
+THREADS = 4
 
 Side = Literal["source", "target"]
 Int = NDArray[np.int64]

@@ -116,9 +116,8 @@ def download(source: Source, path: Path, progress: Progress) -> None:
             _continue(source.url, source, part, progress)
             break
         except Unreachable:
-            if (
-                attempt == ATTEMPTS or not part.is_file()
-            ):  # nothing came at all, so trying again will not help
+            # if nothing came at all, trying again will not help
+            if attempt == ATTEMPTS or not part.is_file():
                 raise
         except UserError:
             part.unlink(missing_ok=True)

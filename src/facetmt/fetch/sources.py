@@ -40,7 +40,7 @@ class Task:
 
 
 TASKS: dict[str, Task] = {
-    # Aharoni and Goldberg (2020): five German-English domains, split anew. Kept on a file-sharing service.
+    # Aharoni and Goldberg (2020): five German-English domains, with a new split. On a file-sharing service.
     "multidomain": Task(
         (
             Source(

@@ -48,9 +48,8 @@ class Scorer:
     def __init__(self, value: Callable[[Any, Any, Batch], Array], graph: Any, shape: BatchConfig) -> None:
         placement = Placement()
         rows = -(-shape.rows // placement.devices) * placement.devices
-        self.shape = replace(
-            shape, rows=rows, sentences=None
-        )  # a limit of pairs per update does not apply here
+        # a limit of pairs per update does not apply here
+        self.shape = replace(shape, rows=rows, sentences=None)
         self._put = placement.share(rows).put
         self._value = jax.jit(partial(value, graph))
         self.place = placement.replicated  # parameters, onto every device

@@ -29,14 +29,8 @@ from facetmt.train.loss import facet_loss, plain_loss, score
 from facetmt.train.place import Placement
 from facetmt.train.state import TrainState, learning_rate
 
-FIRST, GROWTH = (
-    50,
-    1.05,
-)  # steps to the first measurement; each next one is at least 5 % of the training later
-ROWS, MOST_ROWS = (
-    32,
-    4,
-)  # of double length: of all facets together in a measurement, and of one; at least one each
+# rows of a measurement, twice as long as a batch's: of all facets together, and at most of one
+ROWS, MOST_ROWS = 32, 4
 DEV_PAIRS = 32  # of each facet, the same ones each time
 DEV_ROWS = 64  # of the gradient that alignment looks along
 

@@ -138,5 +138,5 @@ class RewardCost:
             times.append(time.perf_counter() - start)
         once = sorted(times)[REPEATS // 2] * (len(self._batch.source) if self._batch.source.ndim == 3 else 1)
         # a held dev batch needs its "before" only when it is new
-        anew = 1 / session.recipe.train.dev_hold if self._reward is not None and self._reward.before else 0.0
-        return once * (1 + anew)
+        fresh = 1 / session.recipe.train.dev_hold if self._reward is not None and self._reward.before else 0.0
+        return once * (1 + fresh)

@@ -83,8 +83,8 @@ def join(cluster: Cluster) -> None:
     except (ValueError, RuntimeError) as error:
         raise UserError(
             f"the processes could not join ({first_line(error)}); start all of them with the same "
-            "--coordinator, or "
-            "under Slurm, Open MPI, Kubernetes or on a TPU pod with --distributed (docs/scaling.md)"
+            "--coordinator, or under Slurm, Open MPI, Kubernetes or on a TPU pod with --distributed "
+            "(docs/scaling.md)"
         ) from error
 
 
@@ -95,9 +95,8 @@ def leave(error: BaseException) -> NoReturn:
     if cause is not None and any(sign in str(cause).lower() for sign in SIGNS):
         code = LOST
         text = (
-            f"{here} lost another one ({first_line(cause)}); see what that one said, then start all of them "
-            "again "
-            "with --resume"
+            f"{here} lost another one ({first_line(cause)}); see what that one said, "
+            "then start all of them again with --resume"
         )
     elif isinstance(error, UserError):
         text, code = str(error), 2
@@ -174,8 +173,7 @@ class Agreement:
         if (rows[:, :-1] != rows[0, :-1]).any():
             raise UserError(
                 "the processes do not agree on what was trained so far, so their bandits would drift apart; "
-                "look "
-                "for a faulty machine or unequal software, then start all of them again with --resume"
+                "look for a faulty machine or unequal software, then start all of them again with --resume"
             )
         if rows[:, -1].any():
             raise Interrupted

@@ -99,8 +99,7 @@ def check_vocabulary(saved: checkpoint.Checkpoint, codec: Codec, directory: Path
     if saved.host()["fingerprint"]["vocabulary"] != codec.vocabulary.fingerprint:
         raise UserError(
             f"{directory / VOCABULARY} is not the vocabulary that the run was trained with; put back the "
-            "folder of "
-            "the run, or of the prepared corpus that it came from"
+            "folder of the run, or of the prepared corpus that it came from"
         )
 
 

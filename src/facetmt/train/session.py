@@ -30,9 +30,8 @@ SAMPLERS: dict[Draws, type[FacetSampler] | type[MixedSampler] | type[RowSampler]
     "whole": MixedSampler,
     "composition": RowSampler,
 }
-FILLED = (
-    0.93  # typical share of a batch that is not padding, to estimate the length of the training in tokens
-)
+# typical share of a batch that is not padding, to estimate the length of the training in tokens
+FILLED = 0.93
 
 
 class HostState(TypedDict):

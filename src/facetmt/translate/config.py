@@ -19,9 +19,8 @@ class DecodeConfig:
 
     beam: int = 5  # hypotheses kept; 1 is greedy
     length_penalty: float = 0.6  # α of ((5 + length)/6)^α, by which a log-probability is divided
-    exact: bool = (
-        False  # continue while an unfinished hypothesis could still win, not only while one is ahead
-    )
+    # continue while an unfinished hypothesis could still win, not only while one is ahead
+    exact: bool = False
     max_length: int = 256  # longest output in tokens
     max_ratio: float | None = None  # longest output: this many times the input, plus 8 tokens
     # longest input in tokens, never below data.max_length; longer lines are cut
