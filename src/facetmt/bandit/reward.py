@@ -42,6 +42,7 @@ class RewardRow:
     batch: Literal["train", "dev"]
     before: bool = False  # a pass before the update; the training batch's loss is known without one
     after: bool = True  # a pass after the update
+    relative: bool = False  # free of the scale of the loss, which falls in training
 
     def __call__(self, before: float, after: float) -> float:
         return self.function(before, after)
@@ -50,10 +51,10 @@ class RewardRow:
 REWARDS: dict[str, RewardRow] = {
     "loss": RewardRow(loss, "train", after=False),
     "pg": RewardRow(pg, "train"),
-    "pgnorm": RewardRow(pgnorm, "train"),
+    "pgnorm": RewardRow(pgnorm, "train", relative=True),
     "dev-loss": RewardRow(dev_loss, "dev"),
     "dev-pg": RewardRow(pg, "dev", before=True),
-    "dev-pgnorm": RewardRow(pgnorm, "dev", before=True),
+    "dev-pgnorm": RewardRow(pgnorm, "dev", before=True, relative=True),
 }
 
 

@@ -24,8 +24,8 @@ def unimax_probs(tokens: Sequence[float] | npt.NDArray[Any], budget: float, cap:
         raise ValueError(f"budget and cap must be positive, not {budget} and {cap}")
     given = np.empty(sizes.size)
     left = float(budget)
-    for place, facet in enumerate(np.argsort(sizes, kind="stable")):
-        given[facet] = min(cap * sizes[facet], left / (sizes.size - place))
+    for done, facet in enumerate(np.argsort(sizes, kind="stable")):
+        given[facet] = min(cap * sizes[facet], left / (sizes.size - done))
         left -= given[facet]
     shares: Probs = given / given.sum()
     return shares

@@ -115,16 +115,16 @@ def data_use(run: Digest) -> str:
         return f"## Training data\n\n{FILL}"
     head = ["Facet", "Training pairs", "Share of training", "Share of the data", "Epochs", "Mean reward"]
     rows = []
-    for place in (-run.share).argsort(kind="stable").tolist():
-        natural = None if run.sizes is None else float(run.sizes[place] / run.sizes.sum())
+    for index in (-run.share).argsort(kind="stable").tolist():
+        natural = None if run.sizes is None else float(run.sizes[index] / run.sizes.sum())
         rows.append(
             [
-                markdown_text(run.facets[place]),
-                shown(None if run.sizes is None else float(run.sizes[place]), "{:,.0f}"),
-                shown(float(run.share[place]), "{:.1%}"),
+                markdown_text(run.facets[index]),
+                shown(None if run.sizes is None else float(run.sizes[index]), "{:,.0f}"),
+                shown(float(run.share[index]), "{:.1%}"),
                 shown(natural, "{:.1%}"),
-                shown(None if run.epochs is None else float(run.epochs[place]), "{:.2f}"),
-                shown(None if run.mean_rewards is None else float(run.mean_rewards[place]), "{:+.3f}"),
+                shown(None if run.epochs is None else float(run.epochs[index]), "{:.2f}"),
+                shown(None if run.mean_rewards is None else float(run.mean_rewards[index]), "{:+.3f}"),
             ]
         )
     parts = [

@@ -48,9 +48,9 @@ def caveats(runs: Sequence[Run]) -> list[Caveat]:
             for what in (*other_steps(entries[0], entry), *other_corpus(entries[0], entry))
         ]
     base = plain(runs[0])
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         for outcome in all_outcomes(entry.run):
-            if base is not None and (place or outcome.name):
+            if base is not None and (index or outcome.name):
                 found += [
                     Caveat(outcome.label(entry.name), what)
                     for what in (

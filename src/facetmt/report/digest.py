@@ -102,8 +102,8 @@ def unique_names(runs: Sequence[Run]) -> list[str]:
     longer = [f"{run.directory.resolve().parent.name}/{run.name}" for run in runs]
     names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
     return [
-        f"{name} ({names[:place].count(name) + 1})" if names.count(name) > 1 else name
-        for place, name in enumerate(names)
+        f"{name} ({names[:index].count(name) + 1})" if names.count(name) > 1 else name
+        for index, name in enumerate(names)
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from facetmt.bandit import REWARDS
 from facetmt.bandit.config import ScheduleConfig
 from facetmt.bandit.scheduler import starved as below_half
 from facetmt.report.digest import Digest, digest
@@ -112,7 +113,7 @@ def starved(run: Digest) -> Iterator[Finding]:
     poor = [] if recent is None else np.flatnonzero(below_half(recent)).tolist()
     if recent is not None and poor:
         names = [
-            f"{run.facets[place]} ({recent[place]:.1%})" for place in sorted(poor, key=lambda p: recent[p])
+            f"{run.facets[index]} ({recent[index]:.1%})" for index in sorted(poor, key=lambda p: recent[p])
         ]
         yield Finding(
             "note",
@@ -156,7 +157,7 @@ def clipping(run: Digest) -> Iterator[Finding]:
             "Make schedule.window smaller"
             + (
                 "."
-                if schedule.reward.endswith("pgnorm")
+                if REWARDS[schedule.reward].relative
                 else ", or choose a relative reward such as dev-pgnorm."
             ),
         )
@@ -182,13 +183,13 @@ def clipping(run: Digest) -> Iterator[Finding]:
 def repeated(run: Digest) -> Iterator[Finding]:
     if run.epochs is None:
         return
-    order = [int(place) for place in np.argsort(-np.nan_to_num(run.epochs)) if run.epochs[place] > REPEATED]
+    order = [int(index) for index in np.argsort(-np.nan_to_num(run.epochs)) if run.epochs[index] > REPEATED]
     if order:
         highest = float(run.epochs[order[0]])
         yield Finding(
             "bad" if highest > WORN else "warning",
             f"{plural(len(order), 'facet')} repeated more than {REPEATED:.0f} times: "
-            + listed([f"{run.facets[place]} ({run.epochs[place]:.0f} epochs)" for place in order])
+            + listed([f"{run.facets[index]} ({run.epochs[index]:.0f} epochs)" for index in order])
             + ".",
             f"Watch the dev loss for overfitting; add text, or {less(run.recipe.schedule)}.",
         )
@@ -212,7 +213,7 @@ def diverging(run: Digest) -> Iterator[Finding]:
         )
     width = max(1, len(losses) // 20)
     if len(losses) >= 20:
-        smooth = [fmean(losses[place : place + width]) for place in range(0, len(losses) - width + 1, width)]
+        smooth = [fmean(losses[index : index + width]) for index in range(0, len(losses) - width + 1, width)]
         if smooth[-1] > DIVERGED * min(smooth):
             yield Finding(
                 "bad",

@@ -173,8 +173,8 @@ def follow(
         scaled.tolist(),
         times.tolist(),
     )
-    for place, (step, arm, prob, reward, count) in enumerate(zip(*columns, strict=True)):
-        if place in chosen:
+    for index, (step, arm, prob, reward, count) in enumerate(zip(*columns, strict=True)):
+        if index in chosen:
             steps.append(step)
             probs.append(policy.probs())
         if weigh:

@@ -67,11 +67,11 @@ def facet_rewards(
     if np.any(facet == SEVERAL):
         return None
     bins = min(max(scaled.size // (PULLS_PER_POINT * facets), 6), FACET_POINTS, scaled.size)
-    place = np.arange(scaled.size) * bins // scaled.size  # [rewards] -> bin
+    bin_of = np.arange(scaled.size) * bins // scaled.size  # [rewards] -> bin
     total, count = (
-        np.bincount(place * facets + facet, weights=weights, minlength=bins * facets).reshape(bins, facets)
+        np.bincount(bin_of * facets + facet, weights=weights, minlength=bins * facets).reshape(bins, facets)
         for weights in (scaled, None)
     )
     with np.errstate(invalid="ignore"):  # 0/0: a facet that was not drawn has no mean
         by_bin, overall = total / count, total.sum(0) / count.sum(0)
-    return FacetRewards(step[np.searchsorted(place, np.arange(bins), side="right") - 1], by_bin, overall)
+    return FacetRewards(step[np.searchsorted(bin_of, np.arange(bins), side="right") - 1], by_bin, overall)

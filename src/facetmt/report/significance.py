@@ -50,23 +50,23 @@ def compared(
 ) -> Significance:
     """Test each system against the first, facet by facet; of several seeds the least certain counts."""
     pairs = [
-        (place, [(systems[0][seed % len(systems[0])], run) for seed, run in enumerate(system)])
-        for place, system in enumerate(systems)
-        if place
+        (index, [(systems[0][seed % len(systems[0])], run) for seed, run in enumerate(system)])
+        for index, system in enumerate(systems)
+        if index
     ]
     if most_lines is not None and lines_to_read(systems, facets) > most_lines:
         advice = "; use `facetmt compare`." if pairs else "."
         return Significance({}, {}, [f"Too many sentences to test significance here{advice}"])
     values: dict[tuple[int, str], tuple[float, float]] = {}
     known: dict[tuple[int, str], float] = {}
-    for place, seeds in pairs:
+    for index, seeds in pairs:
         for facet in facets:
             found = [paired_test(base, run, facet, metric) for base, run in seeds]
             results = [result for result in found if result is not None]
             if (verdict := agreed(results, len(found))) is not None:
-                values[place, facet] = verdict
+                values[index, facet] = verdict
             if len(results) == 1 and results[0].intervals is not None:
-                known[0, facet], known[place, facet] = results[0].intervals
+                known[0, facet], known[index, facet] = results[0].intervals
     untested = len(pairs) * len(facets) - len(values)
     notes = notes_on(values, untested, len(facets), any(len(seeds) > 1 for _, seeds in pairs))
     if not intervals:
@@ -92,12 +92,12 @@ def all_intervals(
 ) -> dict[tuple[int, str], float]:
     """Of systems with one seed; what the paired test already computed is not computed again."""
     found = {}
-    for place, system in enumerate(systems):
+    for index, system in enumerate(systems):
         for facet in facets if len(system) == 1 else ():
-            half = known.get((place, facet))
+            half = known.get((index, facet))
             half = interval(system[0], facet, metric) if half is None else half
             if half is not None:
-                found[place, facet] = half
+                found[index, facet] = half
     return found
 
 

@@ -67,18 +67,18 @@ def scores_figure(keys: Sequence[str], tried: Sequence[Tried]) -> go.Figure | No
         return None
     figure = trials_figure(keys, rows)
     figure.update_layout(title=None, margin={"l": 52, "r": 16, "t": 16, "b": 44})
-    for place, trace in enumerate(figure.data):
-        trace.update(line={"color": COLOURS[place % len(COLOURS)]}, meta={"label": trace.name})
+    for index, trace in enumerate(figure.data):
+        trace.update(line={"color": COLOURS[index % len(COLOURS)]}, meta={"label": trace.name})
     return figure
 
 
 def curves_figure(keys: Sequence[str], tried: Sequence[Tried]) -> go.Figure | None:
     """Dev BLEU of every setting over its steps."""
     traces = []
-    for place, one in enumerate(tried):
+    for index, one in enumerate(tried):
         if rows := one.validation:
             steps, scores = [row["step"] for row in rows], [row["bleu"]["average"] for row in rows]
-            line = {"color": COLOURS[place % len(COLOURS)]}
+            line = {"color": COLOURS[index % len(COLOURS)]}
             traces.append(curve(steps, scores, named(keys, one.settings), line).update(mode="lines+markers"))
     return framed(traces, x="step", y="dev BLEU") if traces else None
 

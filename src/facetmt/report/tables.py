@@ -105,8 +105,8 @@ def terminal(board: Scoreboard, sizes: dict[str, int]) -> str:
     head, *rows = grid(board, sizes, escape, show)
     table = Table(*head, header_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     labels = 2 if len(board.columns) <= WIDE else 1
-    for place, column in enumerate(table.columns):
-        column.justify = "left" if place < labels else "right"
+    for index, column in enumerate(table.columns):
+        column.justify = "left" if index < labels else "right"
         column.no_wrap = True
     for row in rows:
         table.add_row(*row)

@@ -25,7 +25,7 @@ def on_facets(values: dict[str, float], facets: Sequence[str]) -> Floats:
 def facet_bars(runs: Sequence[Digest], facets: Sequence[str], field: str) -> list[go.Bar]:
     """One bar per facet and run."""
     bars = []
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         values = getattr(run, field)
         if values is None:
             continue
@@ -35,7 +35,7 @@ def facet_bars(runs: Sequence[Digest], facets: Sequence[str], field: str) -> lis
                 x=[text(name) for name in facets],
                 y=on_facets(known, facets).astype(np.float32),
                 name=text(run.name),
-                marker={"color": run_colour(place, runs)},
+                marker={"color": run_colour(index, runs)},
                 meta={"label": run.name, "bars": list(facets)},
             )
         )

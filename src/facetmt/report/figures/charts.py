@@ -98,7 +98,7 @@ def all_figures(runs: Sequence[Digest], facets: Sequence[str], styles: Style) ->
         "loss": curves.average_quality(runs, "loss"),
         "facet-bleu": [curves.facet_quality(run, styles, "bleu") for run in runs],
         "facet-loss": [curves.facet_quality(run, styles, "loss") for run in runs],
-        "raw": [curves.raw_rewards(run, curves.run_colour(place, runs)) for place, run in enumerate(runs)],
+        "raw": [curves.raw_rewards(run, curves.run_colour(index, runs)) for index, run in enumerate(runs)],
         "training": curves.training_loss(runs),
         "costs": bars.costs(runs),
     }

@@ -15,13 +15,13 @@ from facetmt.report.progress import best
 LABELS = {"bleu": "dev BLEU", "loss": "dev loss"}
 
 
-def run_colour(place: int, runs: Sequence[Digest]) -> str:
+def run_colour(index: int, runs: Sequence[Digest]) -> str:
     """The same in all figures; grey is for the baseline, so a single run is not grey."""
-    return RUN_COLOURS[place % len(RUN_COLOURS) if len(runs) > 1 else 1]
+    return RUN_COLOURS[index % len(RUN_COLOURS) if len(runs) > 1 else 1]
 
 
-def run_line(place: int, runs: Sequence[Digest]) -> dict[str, str]:
-    return {"color": run_colour(place, runs), "dash": DASHES[place // len(RUN_COLOURS) % len(DASHES)]}
+def run_line(index: int, runs: Sequence[Digest]) -> dict[str, str]:
+    return {"color": run_colour(index, runs), "dash": DASHES[index // len(RUN_COLOURS) % len(DASHES)]}
 
 
 def number(value: float | None) -> float:
@@ -43,10 +43,10 @@ def average_quality(runs: Sequence[Digest], metric: str) -> go.Figure | None:
             [row["step"] for row in run.validation],
             [number(row[metric]["average"]) for row in run.validation],
             run.name,
-            run_line(place, runs),
+            run_line(index, runs),
             seconds=np.array([row["seconds"] for row in run.validation], dtype=np.float32),
         ).update(mode="lines+markers", marker={"size": 5})
-        for place, run in enumerate(runs)
+        for index, run in enumerate(runs)
         if run.validation
     ]
     if not traces:
@@ -91,10 +91,10 @@ def training_loss(runs: Sequence[Digest]) -> go.Figure | None:
             [row["step"] for row in run.metrics],
             [number(row.get("loss")) for row in run.metrics],
             run.name,
-            {**run_line(place, runs), "width": 1.5},
+            {**run_line(index, runs), "width": 1.5},
             seconds=np.array([row["seconds"] for row in run.metrics], dtype=np.float32),
         )
-        for place, run in enumerate(runs)
+        for index, run in enumerate(runs)
         if run.metrics
     ]
     return framed(traces, x="step", y="training loss", yaxis={"rangemode": "normal"}) if traces else None
@@ -110,7 +110,7 @@ def raw_rewards(run: Digest, colour: str) -> go.Figure | None:
     band = {"color": colour, "width": 1, "dash": "dot"}
     low = curve(rewards.step, rewards.low, f"{schedule.low:.0%} quantile", band, seconds=seconds)
     high = curve(rewards.step, rewards.high, f"{schedule.high:.0%} quantile", band, seconds=seconds)
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    red, green, blue = (int(colour[index : index + 2], 16) for index in (1, 3, 5))
     high.update(fill="tonexty", fillcolor=f"rgba({red}, {green}, {blue}, 0.12)")
     middle = curve(
         rewards.step, rewards.raw, "median reward", {"color": colour, "width": 1.5}, seconds=seconds

@@ -59,11 +59,11 @@ def paper_figures(runs: Sequence[Run]) -> Iterator[tuple[str, go.Figure]]:
     shown = facets[:TOP] if len(facets) > 2 * TOP else facets
     for key, value in all_figures(seen, facets, line_styles(facets)).items():
         several = isinstance(value, list)
-        for place, figure in enumerate(value if several else [value]):
+        for index, figure in enumerate(value if several else [value]):
             if figure is not None:
-                name = f"{key}-{file_name(seen[place].name)}" if several else key
-                about = described(key, [seen[place]] if several else seen)
-                title = about.title + (f": {seen[place].name}" if several and len(seen) > 1 else "")
+                name = f"{key}-{file_name(seen[index].name)}" if several else key
+                about = described(key, [seen[index]] if several else seen)
+                title = about.title + (f": {seen[index].name}" if several and len(seen) > 1 else "")
                 yield name, for_paper(figure, title, shown)
 
 
@@ -85,8 +85,8 @@ def for_paper(figure: go.Figure, title: str, shown: Sequence[str]) -> go.Figure:
     paper = go.Figure([*traces, *kept], figure.layout)
     for trace in paper.data:
         if trace.meta and "bars" in trace.meta:
-            places = [place for place, facet in enumerate(trace.meta["bars"]) if facet in shown]
-            trace.update(x=[trace.x[place] for place in places], y=[trace.y[place] for place in places])
+            places = [index for index, facet in enumerate(trace.meta["bars"]) if facet in shown]
+            trace.update(x=[trace.x[index] for index in places], y=[trace.y[index] for index in places])
     return paper.update_layout(
         title={"text": text(title), "x": 0.01, "font": {"size": 16}},
         font=FONT,

@@ -123,7 +123,7 @@ def trials_figure(keys: Sequence[str], trials: Sequence[tuple[Mapping[str, objec
     figure = go.Figure(
         [
             go.Scatter(
-                x=[order[place] for place, _ in sorted(rows)],
+                x=[order[index] for index, _ in sorted(rows)],
                 y=[score for _, score in sorted(rows)],
                 mode="lines+markers",
                 name=name,

@@ -62,8 +62,8 @@ def body(runs: Sequence[Digest], facets: Sequence[str]) -> str:
 def controls(runs: Sequence[Digest], facets: int) -> str:
     """What the reader can choose: run, facets, horizontal axis."""
     tabs = "".join(
-        f'<button type="button" data-run="{place}">{safe(run.name)}</button>'
-        for place, run in enumerate(runs)
+        f'<button type="button" data-run="{index}">{safe(run.name)}</button>'
+        for index, run in enumerate(runs)
     )
     chosen = f'<div>Run <span class="segments">{tabs}</span></div>' if len(runs) > 1 else ""
     tops = "".join(f'<option value="{top}">{top}</option>' for top in (5, 10, 20, 50) if top < facets)

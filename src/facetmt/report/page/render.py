@@ -52,7 +52,7 @@ def render(runs: Sequence[Run], reload: int = 0, tag: str = "") -> str:
         "arrays": packer.arrays,
         "facets": facet_facts(seen, facets),
         "runs": [run.name for run in seen],
-        "run": next(place for place, run in enumerate(seen) if run is leader(seen)),
+        "run": next(index for index, run in enumerate(seen) if run is leader(seen)),
         "seconds": max(run.seconds for run in seen),
         "reload": reload,
         "tag": tag,

@@ -105,9 +105,9 @@ def scores(runs: Sequence[Digest], facets: Sequence[str]) -> str:
         ),
     ]
     rows = []
-    for place, column in enumerate(boards[0].columns):
+    for index, column in enumerate(boards[0].columns):
         cells = [
-            score_cell(board.cells[system][place]) for board in boards for system in range(len(board.systems))
+            score_cell(board.cells[system][index]) for board in boards for system in range(len(board.systems))
         ]
         facet = column.name if column.kind == "facet" and column.name in facets else None
         name = {"average": "Average", "group": f"{column.name} (group)"}.get(column.kind, column.name)
@@ -142,7 +142,7 @@ def score_cell(score: Score | None) -> Cell:
 def batches(runs: Sequence[Digest]) -> str:
     """The most sampled facets of each run (paper, table 8), switched with the run."""
     panels = "".join(
-        f'<div data-run-panel="{place}">{batch_table(run)}</div>' for place, run in enumerate(runs)
+        f'<div data-run-panel="{index}">{batch_table(run)}</div>' for index, run in enumerate(runs)
     )
     read = "How much of the training each facet got, and what it brought; the most sampled first."
     return panel("Facets", read, f'{panels}<p class="more foot"></p>', per_run=len(runs) > 1)
@@ -162,17 +162,17 @@ def batch_table(run: Digest) -> str:
     ]
     tested = (run.logs.scores or {}).get("facets", {})
     rows = []
-    for place in (-run.share).argsort(kind="stable").tolist():
-        name, share = run.facets[place], float(run.share[place])
-        size = None if run.sizes is None else float(run.sizes[place])
-        proportional = None if run.sizes is None else share / float(run.sizes[place] / run.sizes.sum())
+    for index in (-run.share).argsort(kind="stable").tolist():
+        name, share = run.facets[index], float(run.share[index])
+        size = None if run.sizes is None else float(run.sizes[index])
+        proportional = None if run.sizes is None else share / float(run.sizes[index] / run.sizes.sum())
         cells = [
             text_cell(name),
             number_cell(size, "{:,.0f}"),
             number_cell(share, "{:.1%}"),
             number_cell(proportional, "{:.2f}"),
-            number_cell(None if run.epochs is None else float(run.epochs[place]), "{:.2f}"),
-            number_cell(None if run.mean_rewards is None else float(run.mean_rewards[place]), "{:+.3f}"),
+            number_cell(None if run.epochs is None else float(run.epochs[index]), "{:.2f}"),
+            number_cell(None if run.mean_rewards is None else float(run.mean_rewards[index]), "{:+.3f}"),
             number_cell(tested.get(name, {}).get("bleu")),
         ]
         rows.append(row_html(cells, name))
@@ -183,7 +183,7 @@ def changes(runs: Sequence[Digest]) -> str:
     """What the policy said about its changes of shares, switched with the run; nothing where none did."""
     if not any(run.news for run in runs):
         return ""
-    panels = "".join(f'<div data-run-panel="{place}">{news(run)}</div>' for place, run in enumerate(runs))
+    panels = "".join(f'<div data-run-panel="{index}">{news(run)}</div>' for index, run in enumerate(runs))
     read = "Every notable change of a facet's share, and the evidence for it, as logged during training."
     return panel("What it changed, and why", read, panels, per_run=len(runs) > 1)
 
@@ -236,11 +236,11 @@ def facet_samples(runs: Sequence[Digest], facet: str, count: int) -> str:
     if not known:
         return ""
     items = []
-    for place, row in enumerate(known[0][1]):
+    for index, row in enumerate(known[0][1]):
         outputs = [
-            (name, rows[place]["hypothesis"], "")
+            (name, rows[index]["hypothesis"], "")
             for name, rows in known
-            if place < len(rows) and rows[place]["source"] == row["source"]
+            if index < len(rows) and rows[index]["source"] == row["source"]
         ]
         lines = [("Source", row["source"], ""), ("Reference", row["reference"], "reference"), *outputs]
         items.append(f'<dl class="sample">{"".join(sample_line(*line) for line in lines)}</dl>')
