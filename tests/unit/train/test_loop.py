@@ -130,6 +130,14 @@ def test_a_validation_that_a_signal_kept_from_happening_is_made_up_and_saved(run
     assert loop.tally.best == [(4.0, 4)]
 
 
+def test_so_is_one_after_which_patience_ends_the_run(run_loop):
+    tally = Tally(step=4, validated=2, saved=4, best=[(9.0, 2)])
+    loop, happened = run_loop(steps=100, validate_every=2, patience=1, tally=tally)
+    assert loop.run()
+    assert happened == [("validation", 4), ("save", 4, 0), ("closed",)]
+    assert loop.tally.best == [(9.0, 2)] and loop.tally.stale == 1
+
+
 def test_a_finished_run_does_nothing_again(run_loop):
     loop, happened = run_loop(steps=4, tally=Tally(step=4, validated=4, saved=4, best=[(1.0, 2)]))
     assert loop.run() and happened == [("closed",)]
