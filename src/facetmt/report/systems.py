@@ -119,13 +119,13 @@ def scoreboard(
     )
     means = [[mean_and_std(system, column, metric) for column in columns] for system in systems]
     rows = []
-    for index, row in enumerate(means):
+    for number, row in enumerate(means):
         cells = []
         for index, column in enumerate(columns):
             value = row[index]
             rivals = [other[index] for other in means]
-            own = facets_of(systems[index]) if column.kind == "average" else [column.name]
-            cells.append(None if value is None else cell(value, rivals, tested, index, column, own))
+            own = facets_of(systems[number]) if column.kind == "average" else [column.name]
+            cells.append(None if value is None else cell(value, rivals, tested, number, column, own))
         rows.append(tuple(cells))
     return Scoreboard(
         systems=tuple(systems),
@@ -201,20 +201,20 @@ def cell(
     value: tuple[float, float | None],
     rivals: Sequence[tuple[float, float | None] | None],
     tested: Significance,
-    index: int,
+    system: int,
     column: Column,
     facets: Sequence[str],
 ) -> Cell:
     """`facets` are those behind the cell; their intervals make its own."""
     mean, std = value
     highest = max(round(rival[0], 2) for rival in rivals if rival is not None)
-    halves = [tested.intervals.get((index, name)) for name in facets]
+    halves = [tested.intervals.get((system, name)) for name in facets]
     known = [half for half in halves if half is not None] if column.kind != "group" else []
     return Cell(
         mean,
         std,
         best=len(rivals) > 1 and round(mean, 2) == highest,
-        mark=mark(tested.values.get((index, column.name))) if column.kind == "facet" else "",
+        mark=mark(tested.values.get((system, column.name))) if column.kind == "facet" else "",
         interval=of_mean(known) if known and len(known) == len(halves) else None,
     )
 
