@@ -130,7 +130,7 @@ def test_row_08_several_devices_train_as_one(project, alone, count, settings):
 def test_row_08_compositions_are_the_same_on_any_number_of_devices(project):
     settings = ("schedule.policy=unimax", "optimiser.accumulate=2")
     one = finish(project, project / "composed-1x1", 1, 1, *settings)
-    other = finish(project, project / "composed-1x4", 1, 4, *settings)
+    other = finish(project, project / "composed-2x2", 2, 2, *settings)
     assert_same_training(one, other)
 
 

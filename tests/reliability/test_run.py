@@ -83,11 +83,20 @@ def test_row_06_a_signal_at_any_moment_saves_and_exits_75_and_the_run_goes_on(pr
 
 
 @needs_proc
-def test_row_31_a_signal_in_the_last_validation_does_not_lose_its_result(project, lives, facetmt):
+@pytest.mark.parametrize("stop", ["last step", "patience"])
+def test_row_31_a_signal_in_the_last_validation_does_not_lose_its_result(project, lives, stop, facetmt):
     """The signal saves the step's checkpoint; --resume repeats the validation and saves its result."""
     steps = 8
     settings = [f"train.steps={steps}", f"train.validate_every={steps}", "train.save_every=100"]
-    run = project / "last-validation"
+    if stop == "patience":
+        settings = [
+            "train.steps=100",
+            f"train.validate_every={steps // 2}",
+            "train.patience=1",
+            "train.save_every=100",
+        ]
+        settings += ["optimiser.learning_rate=1.0e-9"]  # no validation is better than the first
+    run = project / f"last-validation-{stop.replace(' ', '-')}"
     process = lives.start(project, run, settings)
     probs = run / "probs.csv"
     assert lives.await_moment(process, lambda: probs.is_file() and probs.read_bytes().count(b"\n") > steps)

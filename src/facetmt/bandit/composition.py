@@ -48,7 +48,7 @@ def draw_composition(probs: Probs, kappa: float, rng: np.random.Generator) -> Co
 
     κ → 0: c is one facet, drawn with π, and x → 1[a]/π − 1. κ = 0 leaves out that −1, and is EXP3 pull for
     pull: the draw of `policy.draw` with the same number, and its credit 1[a]/π.
-    κ = ∞: c = π, which varies nothing and therefore teaches nothing; no number is drawn.
+    κ = ∞: c = π, which varies nothing and therefore teaches nothing; it needs no random draw.
     """
     if not kappa >= 0:
         raise ValueError(f"kappa must be at least 0, not {kappa}")
