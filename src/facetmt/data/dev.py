@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from facetmt.data.batch import Batch
 from facetmt.data.config import BatchConfig
-from facetmt.data.permutation import permuted, stream_key
 from facetmt.data.store import Store
 from facetmt.data.stream import Packed, PairSet, check_fit, filled, packed_once
+from facetmt.permutation import permuted, stream_key
 
 Int = NDArray[np.int64]
 
@@ -30,9 +30,18 @@ class DevSet:
         """The chosen pairs of one facet."""
         return PairSet([self.stores[index]], [index], [self.chosen[index]])
 
-    def first(self, pairs: int) -> "DevSet":
-        """At most this many pairs of each facet."""
-        return DevSet(self.stores, [indices[:pairs] for indices in self.chosen])
+    def few(self, pairs: int) -> "DevSet":
+        """At most this many pairs of each facet, from all over its text: neighbours are often alike."""
+        counts = [min(pairs, len(indices)) for indices in self.chosen]
+        spread = [
+            np.arange(n) * len(indices) // max(n, 1) for n, indices in zip(counts, self.chosen, strict=True)
+        ]
+        return DevSet(self.stores, [one[places] for one, places in zip(self.chosen, spread, strict=True)])
+
+    def dealt(self, groups: int) -> "DevSet":
+        """The pairs of each facet dealt into groups: facet f of group g is g·(number of facets) + f."""
+        chosen = [indices[group::groups] for group in range(groups) for indices in self.chosen]
+        return DevSet([*self.stores] * groups, chosen)
 
 
 def balanced(stores: Sequence[Store], pairs: int, seed: int, *, cut: bool) -> DevSet:

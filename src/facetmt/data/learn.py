@@ -16,10 +16,10 @@ from facetmt.data.clean import Cleaner, clean_pairs, plain_pairs, train_truecase
 from facetmt.data.codec import Codec, save_codec, tag_names, truecaser_path
 from facetmt.data.config import DataConfig, TagConfig, VocabConfig
 from facetmt.data.corpus import Facet, decode_chunk
-from facetmt.data.permutation import permuted, stream_key
 from facetmt.data.vocab import Vocabulary, train_model
 from facetmt.data.workers import Workers
 from facetmt.files import move_whole
+from facetmt.permutation import permuted, stream_key
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
 LINE, BLOCK = 200, 1 << 20  # characters of a shuffled line, words shuffled at once

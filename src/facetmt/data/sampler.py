@@ -8,10 +8,10 @@ import numpy as np
 from facetmt.data.batch import Batch
 from facetmt.data.config import BatchConfig
 from facetmt.data.dev import DevSet
-from facetmt.data.permutation import stream_key
 from facetmt.data.store import Store
 from facetmt.data.stream import Cursor, Packed, PairSet, Stream, filled
 from facetmt.errors import UserError
+from facetmt.permutation import stream_key
 
 # extra rows of text that each facet's rows are packed from: even a single row is then over 90 % full
 SPARE = 2

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from facetmt.data.batch import Batch, Tokens, assign_rows, fill
 from facetmt.data.config import BatchConfig
-from facetmt.data.permutation import permuted
 from facetmt.data.store import Store, spans
 from facetmt.errors import UserError
+from facetmt.permutation import permuted
 
 LOOKAHEAD = 1.02  # tokens in the pool for each token of room in the batch
 AGED = 8  # a pair that has waited for this many pools of pairs is placed first

@@ -17,7 +17,17 @@ def test_each_facet_gives_as_many_pairs_as_it_has(make_store, cut, sizes):
     assert all(np.all(np.diff(chosen) > 0) for chosen in dev.chosen)
     again, other = (balanced(stores, 6, seed=seed, cut=cut) for seed in (1, 2))
     assert dev.chosen[0].tolist() == again.chosen[0].tolist() != other.chosen[0].tolist()
-    assert [chosen.tolist() for chosen in dev.first(2).chosen] == [c[:2].tolist() for c in dev.chosen]
+    few = [chosen.tolist() for chosen in dev.few(2).chosen]
+    assert few == [chosen[[0, len(chosen) // 2]].tolist() for chosen in dev.chosen[:2]] + [[]]
+
+
+def test_pairs_are_dealt_into_groups(make_store):
+    dev = balanced([make_store("a", 40), make_store("b", 3)], 6, seed=1, cut=False)
+    dealt = dev.dealt(4)
+    assert [len(chosen) for chosen in dealt.chosen] == [2, 1, 2, 1, 1, 1, 1, 0]
+    for facet in range(2):
+        assert sorted(np.concatenate(dealt.chosen[facet::2])) == dev.chosen[facet].tolist()
+        assert all(store is dev.stores[facet] for store in dealt.stores[facet::2])
 
 
 def test_dev_batches_cover_the_chosen_pairs_once_with_the_last_batch_padded(make_store, drawn):

@@ -35,7 +35,7 @@ def test_every_pair_comes_exactly_once_an_epoch(make_store, drawn, rows):
 
 
 def stream_index(stream, positions):
-    from facetmt.data.permutation import permuted
+    from facetmt.permutation import permuted
 
     return permuted(np.array(list(positions), np.int64), len(stream.pairs), 3).tolist()
 

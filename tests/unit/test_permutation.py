@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facetmt.data.permutation import permuted, stream_key
+from facetmt.permutation import permuted, stream_key
 
 
 @given(st.integers(1, 3000), st.integers(0, 5), st.integers(0, 2**62))
