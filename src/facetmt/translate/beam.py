@@ -16,6 +16,9 @@ from facetmt.model.transformer import Graph, Params, grow
 
 C = TypeVar("C")
 GROUP = 32  # values of which only the maximum is compared first
+FIRST = 16  # length of the first cache
+# each stage is traced and compiled anew, which takes longer than a few sentences with too long a cache
+FEW, FIRST_OF_FEW = 4, 128
 
 # (tokens [B, K], cache, time, lineage [B, K, L]) -> (logits [B, K, V], cache). Slots of the cache are never
 # moved: what hypothesis k knows of position t <= time was written by slot lineage[b, k, t].
@@ -99,7 +102,8 @@ def beam_search(
         final: Beam = jax.lax.cond(alive(search), lambda: run(search, cache, longer), lambda: search)
         return final
 
-    return ranked(run(start(limit.shape[0], beam, max_length), cache, stages(max_length)), alpha, n_best)
+    lengths = stages(max_length, FIRST if limit.shape[0] > FEW else FIRST_OF_FEW)
+    return ranked(run(start(limit.shape[0], beam, max_length), cache, lengths), alpha, n_best)
 
 
 def unsettled(search: Beam) -> Array:
@@ -107,9 +111,9 @@ def unsettled(search: Beam) -> Array:
     return jnp.any(search.totals > -jnp.inf, axis=1)
 
 
-def stages(longest: int) -> list[int]:
-    """The lengths of the cache: 16, 32, 64, ..., the longest; each at least 1.5 times the one before."""
-    lengths = [16]
+def stages(longest: int, first: int) -> list[int]:
+    """The lengths of the cache: first, 2·first, ..., the longest; each at least 1.5 times the one before."""
+    lengths = [first]
     while 3 * lengths[-1] <= longest:
         lengths.append(2 * lengths[-1])
     return [*lengths, longest] if 3 * lengths[-1] <= 2 * longest else [*lengths[:-1], longest]

@@ -9,7 +9,7 @@ from typing import BinaryIO, TextIO
 from facetmt.data.codec import Codec
 from facetmt.data.lines import looks_like_utf16
 from facetmt.errors import UserError
-from facetmt.translate.translate import Hypothesis
+from facetmt.translate.text import Hypothesis
 
 NBest = Callable[[Sequence[str]], list[list[Hypothesis]]]
 

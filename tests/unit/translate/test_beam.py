@@ -179,13 +179,13 @@ def test_the_search_stops_when_nothing_better_can_come():
     ],
 )
 def test_the_cache_grows_in_steps_worth_a_stage(longest, expected):
-    assert stages(longest) == expected
+    assert stages(longest, 16) == expected
 
 
 def test_a_cache_that_grew_gives_what_one_of_full_length_gives(monkeypatch):
     settings = {"beam": 3, "max_length": 8, "alpha": 0.6, "n_best": 2, "forbidden": SPECIAL}
     whole = translate(MODEL.graph, SHARP, SOURCE, np.full(3, 8), **settings)
-    monkeypatch.setattr(beam, "stages", lambda longest: [2, 5, longest])
+    monkeypatch.setattr(beam, "stages", lambda longest, first: [2, 5, longest])
     grown = translate.__wrapped__(MODEL.graph, SHARP, SOURCE, np.full(3, 8), **settings)
     np.testing.assert_array_equal(whole.ids, grown.ids)
     np.testing.assert_allclose(whole.score, grown.score, rtol=1e-4)

@@ -6,7 +6,7 @@ import pytest
 from facetmt.data.corpus import Facet
 from facetmt.errors import UserError
 from facetmt.translate.pipe import choose_facet, translate_lines
-from facetmt.translate.translate import Hypothesis
+from facetmt.translate.text import Hypothesis
 
 
 def codec(facets, tagged=False):

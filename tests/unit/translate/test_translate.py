@@ -8,7 +8,8 @@ import pytest
 
 from facetmt.data.batch import EOS, PAD
 from facetmt.translate.config import DecodeConfig
-from facetmt.translate.translate import Found, Hypothesis, Translator, padded, whole_line
+from facetmt.translate.text import Found, Hypothesis, whole_line
+from facetmt.translate.translate import Translator, padded
 
 FIRST = 10  # id of the first word
 
@@ -19,6 +20,9 @@ class Words:
     def __init__(self):
         self.words = []
         self.vocabulary = SimpleNamespace(target_size=100, forbidden=[PAD])
+
+    def prefix(self, facet, tag):
+        return []
 
     def encode_source(self, lines, facet, tag):
         self.words += [word for line in lines for word in line.split() if word not in self.words]

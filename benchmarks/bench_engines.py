@@ -1,0 +1,181 @@
+"""Decoding speed of a trained run: our search beside CTranslate2, and where our own time goes.
+
+`python -m benchmarks.bench_engines RUN --source FILE --target FILE` needs the extra `ctranslate2`. Each
+engine runs in a process of its own that may use as many processors as it is given threads; they take turns.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+ENGINES = ("facetmt", "float32", "int8")  # the last two: CTranslate2 by type of the weights
+
+
+def lines_of(path: Path, count: int) -> list[str]:
+    """The first lines of a plain or gzipped file."""
+    import gzip
+
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return raw.decode("utf-8").removesuffix("\n").split("\n")[:count]
+
+
+def translator(
+    run: Path, engine: str, settings: Sequence[str]
+) -> tuple[Callable[[list[str]], list[str]], Any]:
+    """A function that translates lines, and the codec."""
+    if engine == "facetmt":
+        from facetmt.train.restore import load_model
+        from facetmt.translate.translate import Translator
+
+        model = load_model(run, settings)
+        ours = Translator(model.graph, model.codec, model.decode)
+        facet = model.codec.facets[0].name
+        return lambda lines: ours.translate(model.params, lines, facet), model.codec
+    from facetmt.export.engine import open_engine
+    from facetmt.export.run import cached_export
+    from facetmt.train.best import open_best
+    from facetmt.translate.text import TextTranslator
+
+    best = open_best(run, settings)
+    search, codec, decode = open_engine(cached_export(best, engine), best.codec, best.decode)
+    theirs = TextTranslator(search, codec, decode)
+    name = codec.facets[0].name
+    return lambda lines: [found[0].text for found in theirs.n_best(lines, name, 1)], codec
+
+
+def work(given: argparse.Namespace) -> None:
+    """One engine: translates whenever the parent says so, the first time to compile."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.threads])
+    translate, codec = translator(given.run, given.worker, given.settings)
+    lines, facet = lines_of(given.source, given.lines), codec.facets[0].name
+    for _ in sys.stdin:
+        wall, cpu = time.perf_counter(), time.process_time()
+        outputs = translate(lines)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        tokens = sum(len(ids) for ids in codec.encode_target(outputs, facet))
+        print(json.dumps({"seconds": wall, "cpu": cpu, "tokens": tokens, "outputs": outputs}), flush=True)
+
+
+class Worker:
+    """A process that translates when asked."""
+
+    def __init__(self, given: argparse.Namespace, engine: str, threads: int) -> None:
+        command = [sys.executable, "-m", "benchmarks.bench_engines", str(given.run)]
+        command += ["--source", str(given.source), "--target", str(given.target), "--lines", str(given.lines)]
+        command += [word for setting in given.settings for word in ("--set", setting)]
+        command += ["--worker", engine, "--threads", str(threads)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def measure(self) -> dict[str, Any]:
+        cast(TextIO, self.process.stdin).write("go\n")
+        cast(TextIO, self.process.stdin).flush()
+        answer: dict[str, Any] = json.loads(cast(TextIO, self.process.stdout).readline())
+        return answer
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+def table(given: argparse.Namespace) -> None:
+    """Output tokens per second and per CPU second, BLEU, and how many outputs are the same as ours."""
+    from facetmt.translate.evaluate import corpus_scores
+
+    references = lines_of(given.target, given.lines)
+    for threads in map(int, given.counts.split(",")):
+        workers = {engine: Worker(given, engine, threads) for engine in ENGINES}
+        rounds: dict[str, list[dict[str, Any]]] = {engine: [] for engine in ENGINES}
+        for turn in range(given.rounds + 1):
+            for engine, worker in workers.items():
+                found = worker.measure()
+                if turn:
+                    rounds[engine].append(found)
+        for worker in workers.values():
+            worker.close()
+        ours = rounds["facetmt"][0]["outputs"]
+        for engine, found in rounds.items():
+            outputs = found[0]["outputs"]
+            same = sum(a == b for a, b in zip(ours, outputs, strict=True)) / len(ours)
+            print(
+                f"{threads} threads, {engine:>8}: "
+                f"{statistics.median(one['tokens'] / one['seconds'] for one in found):,.0f} tokens/s, "
+                f"{statistics.median(one['tokens'] / one['cpu'] for one in found):,.0f} per CPU second, "
+                f"BLEU {corpus_scores(outputs, references, 'en')[0]['bleu']:.2f}, same as ours {same:.1%}",
+                flush=True,
+            )
+
+
+def parts(given: argparse.Namespace) -> None:
+    """CPU milliseconds of each part of our search, for one batch and one position."""
+    import jax
+    import jax.numpy as jnp
+    from flax import nnx
+
+    from facetmt.model.transformer import grow
+    from facetmt.train.restore import load_model
+    from facetmt.translate import beam as search
+
+    model = load_model(given.run, given.settings)
+    rows, width, length = model.decode.batch, 32, 32
+    beam, size = model.decode.beam, model.codec.vocabulary.target_size
+    source = jnp.full((rows, width), 5, jnp.int32)
+    ones, position = jnp.ones_like(source), jnp.broadcast_to(jnp.arange(width), source.shape)
+    graph, params, time_now = model.graph, model.params, jnp.int32(20)
+
+    # everything is an argument: XLA would compute constants while compiling
+    encode = jax.jit(lambda params, *batch: nnx.merge(graph, params).encode(*batch))
+    memory = encode(params, source, ones, position)
+    start = jax.jit(lambda params, *source: grow(nnx.merge(graph, params).start(*source), beam, length))
+    cache, begun = start(params, memory, ones), search.start(rows, beam, length)
+    step = jax.jit(lambda params, *state: nnx.merge(graph, params).advance(*state)[0])
+    logits = step(params, begun.tokens, cache, time_now, begun.lineage)
+    ends = jnp.zeros((rows,), bool)
+    best = jax.jit(lambda *found: search.best_extensions(*found, None))
+    totals, parent, token = best(begun.totals, logits, ends)
+    move = jax.jit(search.advance)
+    calls: dict[str, Callable[[], Any]] = {
+        "encoder, once per batch": lambda: encode(params, source, ones, position),
+        "keys and values of the source, once per batch": lambda: start(params, memory, ones),
+        "step of the decoder": lambda: step(params, begun.tokens, cache, time_now, begun.lineage),
+        "best extensions (top-k)": lambda: best(begun.totals, logits, ends),
+        "book-keeping of hypotheses": lambda: move(begun, totals, parent, token),
+    }
+    print(f"batch of {rows}, beam {beam}, {size} subwords, source {width}, cache {length}")
+    for name, call in calls.items():
+        jax.block_until_ready(call())
+        began = time.process_time()
+        for _ in range(given.repeats):
+            jax.block_until_ready(call())
+        print(f"{name:>48}: {1000 * (time.process_time() - began) / given.repeats:8.2f} ms", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--target", type=Path, required=True)
+    parser.add_argument("--lines", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--counts", default="1,2", help="numbers of threads to try")
+    parser.add_argument("--repeats", type=int, default=50, help="calls of each part of our search")
+    parser.add_argument("--set", dest="settings", action="append", default=[], help="decode.beam=4, ...")
+    parser.add_argument("--worker", choices=ENGINES, help=argparse.SUPPRESS)
+    parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.worker:
+        work(given)
+    else:
+        parts(given)
+        table(given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Trained models out to where translation is served, and back in through another engine."""
