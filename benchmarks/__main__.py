@@ -1,13 +1,23 @@
 """`python -m benchmarks [--data DIR]`: run all benchmarks in turn, each in its own process.
 
-The comparison with JoeyNMT installs its own environment: `python -m benchmarks.bench_joeynmt`.
+The comparison with JoeyNMT installs its own environment: `python -m benchmarks.bench_joeynmt`. That of the
+sampler for PyTorch needs the libraries of `make test-adapters`: `python -m benchmarks.bench_sampler_torch`.
 """
 
 import argparse
 import subprocess
 import sys
 
-ALONE = ("bench_bandit", "bench_step", "bench_decode", "bench_opus", "bench_store", "bench_report")
+ALONE = (
+    "bench_bandit",
+    "bench_step",
+    "bench_auto",
+    "bench_decode",
+    "bench_opus",
+    "bench_store",
+    "bench_report",
+    "bench_filter",
+)
 WITH_TEXT = ("bench_prepare", "bench_sampler")
 
 

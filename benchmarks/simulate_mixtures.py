@@ -16,11 +16,17 @@ import numpy as np
 
 from facetmt.bandit import Exp3, FacetScheduler, temperature_probs
 from facetmt.bandit.auto import Auto, next_measurement
+from facetmt.bandit.schedules import HELPERS
 from facetmt.bandit.unimax import unimax_probs
+from facetmt.train.evidence import DEV_EVERY
 
 STEPS, ROWS = 1500, 24
 # noise in units of the loss; of the median use; of the mean r, per row
 DEV_NOISE, USE_NOISE, ROW_NOISE = 0.01, 0.1, 0.75
+# a measurement in steps of training, as of 24 rows of 48 tokens; with alignment
+COST, ALIGNED_COST = 2.3, 5.0
+# slopes of groups of dev pairs differ by this much from the facet's
+TILT, GROUPS = 0.15, 8
 # rows of a facet for r; rows of dev text per measurement, and in its average
 ALIGNED_ROWS, DEV_ROWS, DEV_LONG = 4, 32, 160
 # in units of the mean r, with one row and 8 rows of dev text; also the noise of a one-step reward
@@ -154,14 +160,14 @@ def measure(policy: Auto, world: World, rows, step: int, time: int, level, evide
     news = []
     if "epochs" in evidence:
         news += policy.observe_epochs(step, rows / world.size)
-    if "alignment" in evidence:
+    if "alignment" in evidence and policy.aligns:
         gains = world.gains(rows) * world.bias
         direction = STEP_NOISE * math.sqrt(8 / min(DEV_ROWS * time, DEV_LONG))  # of the average dev gradient
         noise = math.hypot(ROW_NOISE, direction) / math.sqrt(ALIGNED_ROWS)
         error = np.full(rows.size, noise * abs(gains.mean()))
         news += policy.observe_alignment(step, gains + error * rng.normal(0, 1, rows.size), error)
-    if "dev" in evidence:
-        losses = world.losses(rows) + level + rng.normal(0, DEV_NOISE, rows.size)
+    if "dev" in evidence and time % DEV_EVERY == 1:
+        losses = world.losses(rows) + level * math.log(step / STEPS) + rng.normal(0, DEV_NOISE, level.shape)
         news += policy.observe_dev(step, np.where(world.counts > 0, losses, np.nan))
     if "use" in evidence:
         usual = np.median(world.source[world.counts > 0]) * step / 900
@@ -172,12 +178,12 @@ def measure(policy: Auto, world: World, rows, step: int, time: int, level, evide
 
 
 def play_auto(world: World, prior, rng, evidence=("dev", "use", "alignment", "epochs"), log=None) -> float:
-    policy = Auto(world.names, prior, world.counts)
+    policy = Auto(world.names, prior, world.counts, groups=GROUPS)
     rows = np.zeros(len(world.names))
-    level = rng.normal(0, 0.05, len(world.names))  # offset of the dev rows that happen to be measured
-    step, time = 0, 0
+    level = rng.normal(0, TILT, (GROUPS, len(world.names)))  # of the dev rows that happen to be measured
+    step, time, cost = 0, 0, ALIGNED_COST if policy.aligns else COST
     while step < STEPS:
-        last, step, time = step, min(next_measurement(step), STEPS), time + 1
+        last, step, time = step, min(next_measurement(step, cost), STEPS), time + 1
         rows += policy.probs() * (step - last) * ROWS
         news = measure(policy, world, rows, step, time, level, evidence, rng)
         if log is not None:
@@ -185,9 +191,16 @@ def play_auto(world: World, prior, rng, evidence=("dev", "use", "alignment", "ep
     return float(world.loss(rows))
 
 
+def first_shares(world: World) -> np.ndarray:
+    """As `auto` starts: UniMax, where what does not count has half a share, or as much as what counts."""
+    counting = np.count_nonzero(world.counts)
+    helper = min(HELPERS, counting / max(1, world.size.size - counting))
+    return unimax_probs(world.size, STEPS * ROWS, weights=np.where(world.counts > 0, 1.0, helper))
+
+
 def systems(world: World, rng) -> dict[str, float]:
     size, facets = world.size, len(world.names)
-    prior = unimax_probs(size, STEPS * ROWS)
+    prior, start = unimax_probs(size, STEPS * ROWS), first_shares(world)
     honest = np.where(world.help == 1, 1.0, 0.0)
     clean = unimax_probs(size[honest > 0], STEPS * ROWS)
     found = {
@@ -197,10 +210,10 @@ def systems(world: World, rng) -> dict[str, float]:
         "UniMax": static(world, prior),
         "UniMax without noise": static(world, np.concatenate([clean, np.zeros(facets - clean.size)])),
         "EXP3": play_exp3(world, rng),
-        "auto": play_auto(world, prior, rng),
-        "  slopes alone": play_auto(world, prior, rng, ("dev",)),
-        "  use alone": play_auto(world, prior, rng, ("use",)),
-        "  alignment alone": play_auto(world, prior, rng, ("alignment",)),
+        "auto": play_auto(world, start, rng),
+        "  slopes alone": play_auto(world, start, rng, ("dev",)),
+        "  use alone": play_auto(world, start, rng, ("use",)),
+        "  alignment alone": play_auto(world, start, rng, ("alignment",)),
         "best shares": static(world, best_shares(world)),
     }
     if world.counts.sum() == 1:
@@ -228,8 +241,7 @@ def main() -> None:
             print(f"  {system:22} {values.mean():.4f}   {apart.mean():+.4f} ± {error:.4f}")
         if arguments.story:
             log: list[str] = []
-            prior = unimax_probs(worlds[0].size, STEPS * ROWS)
-            play_auto(worlds[0], prior, np.random.default_rng(1), log=log)
+            play_auto(worlds[0], first_shares(worlds[0]), np.random.default_rng(1), log=log)
             print("  " + "\n  ".join(log))
             print(
                 "  best shares",

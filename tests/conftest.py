@@ -18,6 +18,8 @@ from facetmt.demo.corpus import DemoConfig, write
 
 # most of what the tests do is compile: code that is quickly made serves them better than quick code
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+# tests leave the user's cache folder alone
+os.environ["FACETMT_CACHE"] = "off"
 
 # a slow machine must not fail a property
 settings.register_profile(
@@ -34,6 +36,7 @@ data:
   dev_pairs: 12
   vocab: {size: 700}
 batch: {rows: 8, length: 48}
+schedule: {policy: exp3}
 model: {preset: tiny, width: 32, mlp: 64, heads: 2, encoder_layers: 1, decoder_layers: 1}
 optimiser: {schedule: peak-rsqrt, learning_rate: 0.003, warmup: 20}
 train: {steps: 30, validate_every: 10, save_every: 4, log_every: 5, dev_hold: 3}

@@ -9,7 +9,9 @@ from typing import Annotated, Literal
 import typer
 from typer import Argument, Option
 
-from facetmt.cli_data import Overrides, RecipePath, data_app, prepare
+from facetmt.cli_data import Overrides, RecipePath, RunPath, data_app, prepare
+from facetmt.cli_measure import diagnose, transfer
+from facetmt.cli_study import study
 from facetmt.errors import UserError
 
 app = typer.Typer(
@@ -21,9 +23,11 @@ app = typer.Typer(
 demo_app = typer.Typer(help="See it work on generated data.")
 app.add_typer(demo_app, name="demo")
 app.command()(prepare)
+app.command()(study)
 app.add_typer(data_app, name="data")
+app.command()(transfer)
+app.command()(diagnose)
 
-RunPath = Annotated[Path, Argument(metavar="RUN", help="Run directory, as made by `train --run`.")]
 RunPaths = Annotated[list[Path], Argument(metavar="RUN...", help="Run directories, baseline first.")]
 
 
@@ -35,13 +39,20 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
+COMPILES = ("train", "evaluate", "translate", "export", "label", "filter", "tune", "demo")
+
+
 @app.callback()
 def facetmt(
+    context: typer.Context,
     version: Annotated[
         bool, Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand in COMPILES:
+        from facetmt.compiled import kept
+
+        context.with_resource(kept())
 
 
 @demo_app.callback(invoke_without_command=True)
@@ -129,12 +140,45 @@ def translate(
     errors: Annotated[
         Literal["strict", "replace"], Option(help="Refuse or replace invalid UTF-8.")
     ] = "strict",
+    engine: Annotated[
+        Literal["facetmt", "ctranslate2"], Option(help="What searches; RUN may also be an export.")
+    ] = "facetmt",
+    quantization: Annotated[str, Option(help="Type of the weights, with --engine ctranslate2.")] = "float32",
     overrides: Overrides = None,
 ) -> None:
     """Translate standard input to standard output, one line out for each line in."""
+    if engine == "ctranslate2":
+        from facetmt.export import serve
+
+        serve.translate_text(run, facet, to, tag, n_best, scores, errors, quantization, overrides or [])
+        return
+    from facetmt.export.folder import is_export
+
+    if is_export(run):
+        raise UserError(f"{run} is an export; add --engine ctranslate2, or name a run")
+    if quantization != "float32":
+        raise UserError("--quantization is for --engine ctranslate2; leave it out")
     from facetmt.train.apply import translate_text
 
     translate_text(run, facet, to, tag, n_best, scores, errors, overrides or [])
+
+
+@app.command()
+def export(
+    run: RunPath,
+    to: Annotated[Literal["ctranslate2", "safetensors"], Option(help="Format.")],
+    out: Annotated[Path, Option(help="Folder to write; it must not exist yet.")],
+    quantization: Annotated[
+        str, Option(help="Type of the weights: float32, float16, bfloat16, int16, int8.")
+    ] = "float32",
+    overrides: Overrides = None,
+) -> None:
+    """Write the best model of a run for another engine, with its vocabulary and a README."""
+    from facetmt.console import say
+    from facetmt.export.run import export_run
+
+    for line in export_run(run, to, out, quantization, overrides or []):
+        say(line)
 
 
 @app.command()
@@ -164,24 +208,38 @@ def label(
 @app.command("filter")
 def filter_(
     run: RunPath,
-    trusted: Annotated[tuple[Path, Path], Option(help="Trusted text: source and target file.")],
     out: Annotated[Path, Option(help="Folder for the keep files, such as the corpus itself.")],
-    facet: Annotated[
-        str | None, Option(help="Facet whose languages and tags the trusted text has; default: first.")
-    ] = None,
-    keep: Annotated[float, Option(help="Share of the pairs to keep.")] = 0.7,
+    by: Annotated[
+        Literal["cds", "source-use"],
+        Option(help="Likelier after fine-tuning on trusted text, or dependent on its own source."),
+    ] = "cds",
+    keep: Annotated[
+        str, Option(help="Share of the pairs to keep; auto: as estimated by source-use.")
+    ] = "0.7",
     rank: Annotated[
         Literal["across", "within"], Option(help="Rank pairs across all facets, or within each.")
     ] = "across",
-    stages: Annotated[int, Option(min=1, help="Largest number of fine-tuning stages.")] = 5,
-    steps: Annotated[int, Option(min=1, help="Updates per stage.")] = 50,
+    trusted: Annotated[
+        tuple[Path, Path] | None, Option(help="For cds: trusted text, source and target file.")
+    ] = None,
+    facet: Annotated[
+        str | None, Option(help="For cds: facet whose languages and tags the trusted text has.")
+    ] = None,
+    stages: Annotated[
+        int | None, Option(min=1, help="For cds: largest number of fine-tuning stages; default: 5.")
+    ] = None,
+    steps: Annotated[int | None, Option(min=1, help="For cds: updates per stage; default: 50.")] = None,
+    others: Annotated[
+        int | None, Option(min=2, help="For source-use: other sources to compare with; default: 6.")
+    ] = None,
 ) -> None:
-    """Contrastive data selection: keep the pairs that fine-tuning on trusted text makes more likely."""
-    from facetmt.select.filter import filter_corpus
-    from facetmt.select.trusted import FilterConfig
+    """Find noise: keep the pairs that score best by contrastive data selection, or by source use."""
+    from facetmt.select.filter import filter_corpus, way
+    from facetmt.select.keep import KeepConfig, share_or_auto
 
-    config = FilterConfig(keep=keep, rank=rank, stages=stages, steps=steps)
-    raise typer.Exit(filter_corpus(run, trusted, facet, config, out))
+    config = KeepConfig(share_or_auto(keep), rank)
+    chosen = way(by, trusted, facet, stages, steps, others, config.keep)
+    raise typer.Exit(filter_corpus(run, chosen, config, out))
 
 
 @app.command()
@@ -201,7 +259,7 @@ def tune(
 ) -> None:
     """Search keys of a recipe, by default the paper's grid over μ and γ; call it again to continue."""
     from facetmt.console import say
-    from facetmt.report.study import Tried, write_study
+    from facetmt.report.trials import Tried, write_trials
     from facetmt.train.trials import exit_code, parse_grid, print_trials
     from facetmt.train.tune import tune as search
 
@@ -211,7 +269,7 @@ def tune(
     )
     print_trials(list(keys), found)
     rows = [Tried(trial.settings, trial.score, trial.state, out / trial.run) for trial in found]
-    typer.echo(f"Page: {write_study(list(keys), rows, out / 'trials.html')}")
+    typer.echo(f"Page: {write_trials(list(keys), rows, out / 'trials.html')}")
     raise typer.Exit(exit_code(found, finished))
 
 

@@ -11,6 +11,7 @@ from typer import Argument, Option
 data_app = typer.Typer(help="Fetch, inspect and verify corpora.", no_args_is_help=True)
 
 RecipePath = Annotated[Path, Argument(metavar="RECIPE", help="Recipe (YAML); see docs/recipes.md.")]
+RunPath = Annotated[Path, Argument(metavar="RUN", help="Run directory, as made by `train --run`.")]
 Overrides = Annotated[
     list[str] | None,
     Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe: --set train.steps=1000"),

@@ -67,6 +67,15 @@ class Recipe:
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
 
 
+@dataclass(frozen=True)
+class Overlay:
+    """Keys that another file lays over a recipe, as one that `extends` it would."""
+
+    path: Path  # folders in it are relative to this file
+    tree: Mapping[str, Any]
+    places: Mapping[Key, str]  # "file, line n" of each key
+
+
 class _Loader(yaml.SafeLoader):
     """The safe loader, without YAML 1.1's surprise that `no` (Norwegian), `on` and `y` are booleans."""
 
@@ -98,9 +107,19 @@ def split_setting(word: str, where: str, example: str) -> tuple[str, Any]:
     return key, read_value(text, where)
 
 
-def load_recipe(path: Path, overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
-    """Read a recipe and what it extends, apply `key.key=value` overrides, then `values`; check everything."""
+def load_recipe(
+    path: Path,
+    overrides: Sequence[str] = (),
+    values: Mapping[str, Any] | None = None,
+    overlay: Overlay | None = None,
+) -> Recipe:
+    """Read a recipe and what it extends, apply overlay, `key.key=value` overrides, `values`; check it all."""
     tree, lines = _read(path, ())
+    if overlay is not None:
+        above = deepcopy(dict(overlay.tree))
+        for location in LOCATIONS:
+            _anchor(above, location, overlay.path)
+        tree, lines = _merged(tree, above), {**lines, **overlay.places}
     written = deepcopy(tree)
     given: dict[Key, str] = {}  # the option that set each key
     for override in overrides:
@@ -151,25 +170,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[Key,
         raise UserError(
             f"{path}: the recipe extends itself through {' -> '.join(str(p) for p in seen)}; break the circle"
         )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UserError(f"{path}: there is no such recipe; check the path") from None
-    except IsADirectoryError:
-        inside = f", such as {path / 'recipe.yaml'}" if (path / "recipe.yaml").is_file() else ""
-        raise UserError(f"{path}: this is a folder, not a recipe; give a YAML file{inside}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({error}); convert the file") from error
-    try:
-        node = yaml.compose(text, Loader=_Loader)
-        tree = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
-    except yaml.YAMLError as error:
-        raise UserError(yaml_complaint(path, error)) from None
-    except RecursionError:
-        raise UserError(f"{path}: nested too deeply for a recipe; see docs/recipes.md") from None
-    if not isinstance(tree, dict):
-        raise UserError(f"{path}: not keys and values, such as `data:`; see docs/recipes.md")
-    lines = _bounded_places(node, path)
+    tree, lines = read_tree(path, "recipe", "docs/recipes.md", "data")
     for location in LOCATIONS:
         _anchor(tree, location, path)
     base = tree.pop(EXTENDS, None)
@@ -181,14 +182,37 @@ def _read(path: Path, seen: tuple[Path, ...]) -> tuple[dict[str, Any], dict[Key,
     return _merged(below, tree), {**below_lines, **lines}
 
 
-def _bounded_places(node: yaml.Node, path: Path) -> dict[Key, str]:
+def read_tree(path: Path, kind: str, manual: str, example: str) -> tuple[dict[str, Any], dict[Key, str]]:
+    """The keys and values of a YAML file, and "file, line n" of each key; errors call the file a `kind`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such {kind}; check the path") from None
+    except IsADirectoryError:
+        inside = f", such as {path / 'recipe.yaml'}" if (path / "recipe.yaml").is_file() else ""
+        raise UserError(f"{path}: this is a folder, not a {kind}; give a YAML file{inside}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as UTF-8 text ({error}); convert the file") from error
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        tree = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        raise UserError(yaml_complaint(path, error, kind)) from None
+    except RecursionError:
+        raise UserError(f"{path}: nested too deeply for a {kind}; see {manual}") from None
+    if not isinstance(tree, dict):
+        raise UserError(f"{path}: not keys and values, such as `{example}:`; see {manual}")
+    return tree, _bounded_places(node, path, kind)
+
+
+def _bounded_places(node: yaml.Node, path: Path, kind: str) -> dict[Key, str]:
     """Where each key was written; refuses what aliases blow up."""
     lines = {}
     for key, place in places(node, path, ()):
         lines[key] = place
         if len(lines) > MOST_KEYS or len(key) > DEEPEST:
             raise UserError(
-                f"{place}: the recipe is nested too deeply or repeats itself without end; write it out"
+                f"{place}: the {kind} is nested too deeply or repeats itself without end; write it out"
             )
     return lines
 

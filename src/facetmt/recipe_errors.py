@@ -17,11 +17,11 @@ Key = tuple[str, ...]  # a dotted key, split
 Faults = list[tuple[Any, str]]  # location and message of each
 
 
-def yaml_complaint(path: Path, error: yaml.YAMLError) -> str:
+def yaml_complaint(path: Path, error: yaml.YAMLError, kind: str = "recipe") -> str:
     """A file that is not valid YAML."""
     mark = getattr(error, "problem_mark", None)
     where = f"{path}, line {mark.line + 1}" if mark is not None else str(path)
-    return f"{where}: not a valid recipe ({getattr(error, 'problem', None) or error}); fix the YAML there"
+    return f"{where}: not a valid {kind} ({getattr(error, 'problem', None) or error}); fix the YAML there"
 
 
 def places(node: yaml.Node, path: Path, key: Key) -> Iterator[tuple[Key, str]]:

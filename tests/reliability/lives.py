@@ -27,12 +27,10 @@ SCHEDULES = {
     "exp3": [],
     "lagged": ["schedule.feedback_lag=1"],
     "mixed": ["schedule.policy=mixed"],
-    # the first measurements are at steps 50, 55, 61, ...
+    # in larger batches, because the cost of a measurement in steps sets the pause until the next
     "auto": [
-        "schedule.policy=auto",
-        "schedule.objective={law: 1}",
-        "train.steps=80",
-        "train.validate_every=40",
+        *("schedule.policy=auto", "schedule.objective={law: 1}", "batch.rows=64"),
+        *("train.steps=100", "train.validate_every=50"),
     ],
     "exp3s": [
         *("schedule.policy=exp3s", "schedule.reward=pgnorm", "optimiser.accumulate=2"),

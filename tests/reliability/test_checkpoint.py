@@ -12,6 +12,7 @@ import zipfile
 
 import jax.numpy as jnp
 import numpy as np
+import orbax.checkpoint as ocp
 import pytest
 
 from facetmt import files
@@ -76,7 +77,7 @@ def test_row_03_a_failure_in_the_writers_threads_is_reported_once(tmp_path, monk
         logging.getLogger("absl").error("a traceback of a hundred lines")
         raise ValueError("OUT_OF_RANGE: no space left")
 
-    monkeypatch.setattr(checkpoint.ocp.StandardCheckpointer, "save", fails)
+    monkeypatch.setattr(ocp.StandardCheckpointer, "save", fails)
     with pytest.raises(UserError, match=r"could not save .* \(OUT_OF_RANGE: no space left\)"):
         saved(tmp_path, 1)
     assert caplog.records == []

@@ -2,6 +2,8 @@
 
 import random
 
+from facetmt.train import checkpoint
+
 KINDS = ("steps", "steps", "save", "any time", "save")
 
 
@@ -36,9 +38,11 @@ def test_row_32_so_does_a_policy_that_holds_averages_of_what_it_measured(project
     run = project / "killed-auto"
     moments = random.Random("auto 1")
     late = lives.start(project, run, lives.SCHEDULES["auto"])
-    assert lives.await_moment(late, lambda: lives.steps_logged(run) > 56)  # between two measurements
+    assert lives.await_moment(late, lambda: lives.steps_logged(run) > 60)
     late.kill()
     late.communicate()
+    newest, _ = checkpoint.newest_whole(run / "checkpoints")
+    assert 60 < newest.host()["dev_sampler"]["next"] < 100  # between two measurements
     end = lives.kill_once(lives.start(project, run, lives.SCHEDULES["auto"]), run, moments, "save")
     assert end.killed and end.resumed
     lives.finish(project, run, lives.SCHEDULES["auto"])

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
+import orbax.checkpoint as ocp
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ class FakeArrays:
 
 @pytest.fixture(scope="module", autouse=True)
 def fake_arrays():
-    with patch.object(checkpoint.ocp, "StandardCheckpointer", FakeArrays), patch.object(os, "fsync", id):
+    with patch.object(ocp, "StandardCheckpointer", FakeArrays), patch.object(os, "fsync", id):
         yield
 
 

@@ -42,7 +42,11 @@ def test_its_logs_are_read(old):
 
 def test_it_continues_as_it_would_have_then(old, facetmt):
     """The pulls of a fixed seed are the same; losses may differ by the rounding of another machine."""
-    done = facetmt("train", old / "recipe.yaml", "--run", old / "run", "--resume", "--set", "train.steps=10")
+    command = ["train", old / "recipe.yaml", "--run", old / "run", "--resume", "--set", "train.steps=10"]
+    done = facetmt(*command)
+    # the recipe names no policy, and the default was another one then
+    assert done.returncode == 2 and "schedule.policy: exp3 -> auto" in done.stderr
+    done = facetmt(*command, "--set", "schedule.policy=exp3")
     assert done.returncode == 0, done.stderr
     found, expected = rows(old / "run" / "pulls.csv"), rows(old / "pulls-to-10.csv")
     assert [row["facet"] for row in found] == [row["facet"] for row in expected]
@@ -55,7 +59,9 @@ def test_it_continues_as_it_would_have_then(old, facetmt):
 
 
 def test_its_recipe_still_means_the_same(old):
-    before, now = load_recipe(old / "run" / "recipe.yaml"), load_recipe(old / "recipe.yaml")
+    """But for the policy, where it names none."""
+    before = load_recipe(old / "run" / "recipe.yaml")
+    now = load_recipe(old / "recipe.yaml", ["schedule.policy=exp3"])
     assert (now.data.facets, now.schedule, now.optimiser, now.model) == (
         before.data.facets, before.schedule, before.optimiser, before.model,
     )  # fmt: skip

@@ -98,37 +98,65 @@ decode: {beam: 1, max_length: 24}
 """
 
 
-def test_contrastive_selection_removes_what_is_misaligned(facetmt, tmp_path, monkeypatch):
-    monkeypatch.delenv("XLA_FLAGS")  # trains long enough for optimised code to pay off
-    write(DemoConfig(size=700, dev=20, test=20, misaligned=0.3), tmp_path / "corpus")
-    write(DemoConfig(seed=2, size=200, dev=5, test=5), tmp_path / "trusted")
+@pytest.fixture(scope="module")
+def noisy(facetmt, tmp_path_factory) -> Path:
+    """A folder with a corpus of which 30 % are misaligned, a run trained on all of it, and trusted text."""
+    folder = tmp_path_factory.mktemp("noisy")
+    write(DemoConfig(size=700, dev=20, test=20, misaligned=0.3), folder / "corpus")
+    write(DemoConfig(seed=2, size=200, dev=5, test=5), folder / "trusted")
     for side in ("de", "en"):
         texts = [
-            path.read_text(encoding="utf-8")
-            for path in sorted((tmp_path / "trusted").glob(f"*/train.{side}"))
+            path.read_text(encoding="utf-8") for path in sorted((folder / "trusted").glob(f"*/train.{side}"))
         ]
-        (tmp_path / f"trusted.{side}").write_text("".join(texts), encoding="utf-8")
-    (tmp_path / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
-    done = facetmt("train", tmp_path / "recipe.yaml", "--run", tmp_path / "run")
+        (folder / f"trusted.{side}").write_text("".join(texts), encoding="utf-8")
+    (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("XLA_FLAGS")  # trains long enough for optimised code to pay off
+        done = facetmt("train", folder / "recipe.yaml", "--run", folder / "run")
     assert done.returncode == 0, done.stderr
-    trusted = ("--trusted", tmp_path / "trusted.de", tmp_path / "trusted.en")
-    done = facetmt("filter", tmp_path / "run", *trusted, "--out", tmp_path / "corpus", "--steps", 40)
-    assert done.returncode == 0, done.stderr
-    removed = noise = lines = 0
-    for keep in (tmp_path / "corpus").glob("*/train.keep"):
+    return folder
+
+
+def removed(out: Path, corpus: Path) -> tuple[float, float]:
+    """The share of the pairs that was removed, and the share of noise among them."""
+    count = noise = lines = 0
+    for keep in out.glob("*/train.keep"):
         kept = keep.read_text(encoding="utf-8").split()
-        noisy = keep.with_name("train.noise").read_text(encoding="utf-8").split()
+        noisy = (corpus / keep.parent.name / "train.noise").read_text(encoding="utf-8").split()
         assert len(kept) == len(noisy)
-        removed += kept.count("0")
+        count += kept.count("0")
         noise += sum(k == "0" and n == "1" for k, n in zip(kept, noisy, strict=True))
         lines += len(kept)
-    assert removed == pytest.approx(0.3 * lines, abs=2)
+    return count / lines, noise / count
+
+
+def test_contrastive_selection_removes_what_is_misaligned(facetmt, noisy, monkeypatch):
+    monkeypatch.delenv("XLA_FLAGS")
+    trusted = ("--trusted", noisy / "trusted.de", noisy / "trusted.en")
+    done = facetmt("filter", noisy / "run", *trusted, "--out", noisy / "corpus", "--steps", 40)
+    assert done.returncode == 0, done.stderr
+    share, precision = removed(noisy / "corpus", noisy / "corpus")
+    assert share == pytest.approx(0.3, abs=0.001)
     # twice the share of noise, by a model of 360 steps (0.67); docs/selection.md has a real one
-    assert noise / removed > 0.6
+    assert precision > 0.6
     done = facetmt(
-        "prepare", tmp_path / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={tmp_path}/kept"
+        "prepare", noisy / "recipe.yaml", "--set", "data.keep=keep", "--set", f"prepared={noisy}/kept"
     )
     assert done.returncode == 0 and "filtered" in done.stdout
+
+
+def test_source_use_removes_what_is_misaligned_without_trusted_text(facetmt, noisy, tmp_path, monkeypatch):
+    monkeypatch.delenv("XLA_FLAGS")
+    words = ("filter", noisy / "run", "--by", "source-use", "--out", tmp_path)
+    done = facetmt(*words)
+    assert done.returncode == 0, done.stderr
+    share, precision = removed(tmp_path, noisy / "corpus")
+    assert share == pytest.approx(0.3, abs=0.001)
+    assert precision > 0.72  # 0.79 by the same model; 0.67 with trusted text
+    done = facetmt(*words, "--keep", "auto", "--rank", "within")
+    assert done.returncode == 0, done.stderr
+    assert removed(tmp_path, noisy / "corpus")[0] == pytest.approx(0.3, abs=0.1)
+    assert all("misaligned" in line for line in done.stdout.splitlines()[:5])
 
 
 SHIM = """#!/bin/sh

@@ -121,6 +121,23 @@ def test_another_share_needs_no_scoring_and_other_settings_are_refused(filtering
     assert "started with other settings (other fine-tuning); delete it" in capsys.readouterr().err
 
 
+def test_source_use_loses_nothing_to_signals_and_leaves_other_work_alone(
+    filtering, filtered, tmp_path, capsys
+):
+    words = [*filtering[:2], "--by", "source-use", "--others", 2, "--out"]
+    lives([("scoring law", 1)], *words, tmp_path / "stopped")
+    assert undisturbed(*words, tmp_path / "whole") == 0
+    assert results(tmp_path / "stopped") == results(tmp_path / "whole") != {}
+    note = json.loads((tmp_path / "whole" / "filter.json").read_text())
+    assert (note["by"], note["others"]) == ("source-use", 2)
+    assert 0 <= note["facets"]["law"]["estimated share misaligned"] <= 1
+    capsys.readouterr()
+    assert undisturbed(*words, filtered) == 2
+    assert "started with other settings (other criterion, directions, fine-tun" in capsys.readouterr().err
+    assert undisturbed(*words, tmp_path / "whole", "--others", 3) == 2
+    assert "started with other settings (other criterion); delete it" in capsys.readouterr().err
+
+
 @pytest.fixture(scope="module")
 def labelling(tmp_path_factory) -> list[object]:
     """A label command that trains and labels, without its --models and --out."""

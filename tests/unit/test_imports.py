@@ -17,11 +17,13 @@ RUN = Path(__file__).parents[1] / "reliability" / "data" / "run-0.1.0.zip"
 # part -> the parts of facetmt that it may import; a part is a package, or a module of the top level
 ALLOWED: dict[str, set[str]] = {
     "bandit": set(),
-    "data": {"errors", "files"},
+    "data": {"errors", "files", "permutation"},
     "model": {"errors"},
     "runlog": {"errors", "files"},
     "errors": set(),
+    "permutation": set(),
     "files": {"errors"},
+    "compiled": {"files"},
     "fetch": {"errors", "files", "data"},
     "recipe_errors": {"errors"},
     "recipe": {
@@ -35,17 +37,34 @@ ALLOWED: dict[str, set[str]] = {
     },
     # what prints: the verbs, and the two parts whose work takes hours
     "console": set(),
-    "train": {"errors", "files", "console", "bandit", "data", "model", "runlog", "recipe", "translate"},
+    "train": {
+        "errors",
+        "files",
+        "permutation",
+        "console",
+        "bandit",
+        "data",
+        "model",
+        "runlog",
+        "recipe",
+        "translate",
+    },
     "translate": {"errors", "files", "data", "model"},
-    "select": {"errors", "files", "console", "data", "model", "train", "translate"},
+    "select": {"errors", "files", "permutation", "console", "data", "model", "train", "translate"},
+    "study": {"errors", "files", "console", "recipe_errors", "recipe", "data", "runlog", "train", "report"},
+    "adapters": {"errors", "files", "permutation", "bandit", "runlog"},
     "report": {"errors", "files", "runlog", "recipe", "bandit", "translate.evaluate"},
+    "export": {"errors", "files", "console", "data", "model", "train", "translate"},
     "demo": {"errors", "bandit", "runlog", "recipe", "train", "report"},
     "cli": {"*"},
     "cli_data": {"*"},
+    "cli_measure": {"*"},
+    "cli_study": {"*"},
     "__main__": {"cli"},
     "__init__": set(),
 }
 NO_JAX = [
+    "adapters",
     "bandit",
     "data",
     "fetch",
@@ -54,7 +73,9 @@ NO_JAX = [
     "files",
     "recipe",
     "console",
+    "compiled",
     "report",
+    "study",
     "demo",
     "cli",
     "model/config.py",
@@ -63,7 +84,14 @@ NO_JAX = [
     "train/interrupt.py",
     "train/display.py",
     "train/trials.py",
+    "train/best.py",
+    "train/standard_input.py",
     "translate/config.py",
+    "translate/pipe.py",
+    "translate/text.py",
+    "export/engine.py",
+    "export/folder.py",
+    "export/serve.py",
     "translate/evaluate.py",
     "translate/testsets.py",
 ]
@@ -132,6 +160,27 @@ def test_the_bandit_loads_numpy_and_nothing_else():
     assert third_party == {"facetmt"}
 
 
+# a library of other people's training loops -> the files that may import it, anywhere in them
+FOREIGN = {
+    "torch": {"torch.py", "trainer.py"},
+    "transformers": {"trainer.py"},
+    "accelerate": {"trainer.py"},
+    "datasets": {"streaming.py"},
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_foreign_libraries_stay_in_their_own_file(path):
+    for library in {name.split(".")[0] for name in module_imports(path)} & set(FOREIGN):
+        assert part_of(path) == "adapters" and path.name in FOREIGN[library], library
+
+
+@pytest.mark.parametrize("module", ["batches", "log"])
+def test_the_core_of_the_adapters_loads_numpy_and_nothing_else(module):
+    loaded = loaded_by(f"import facetmt.adapters.{module}") - set(sys.stdlib_module_names)
+    assert loaded - loaded_by("import numpy") == {"facetmt"}
+
+
 LIGHT = {  # verbs that need no model, by the arguments of a call on a small run of six steps
     "compare": ["compare", "run"],
     "report": ["report", "run", "--out", "page.html"],
@@ -140,6 +189,7 @@ LIGHT = {  # verbs that need no model, by the arguments of a call on a small run
     "prepare": ["prepare", "recipe.yaml"],
     "data stats": ["data", "stats", "recipe.yaml"],
     "data verify": ["data", "verify", "recipe.yaml"],
+    "study --cells": ["study", "study.yaml", "--cells"],
 }
 HEAVY = {"jax", "flax", "optax", "orbax"}
 CALL = """
@@ -158,6 +208,7 @@ print("loaded:", *{name.split(".")[0] for name in sys.modules})
 def test_verbs_that_need_no_model_load_no_jax(verb, tmp_path):
     with zipfile.ZipFile(RUN) as archive:
         archive.extractall(tmp_path)
+    (tmp_path / "study.yaml").write_text("recipe: recipe.yaml\nsystems: {a: {}}\n", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", CALL, *LIGHT[verb]], cwd=tmp_path, capture_output=True, text=True
     )
@@ -214,7 +265,6 @@ LOADS_CODE = {
     "cloudpickle",
     "joblib",
     "jsonpickle",
-    "torch",
 }
 RUNS_CODE = {
     "eval",
@@ -223,6 +273,7 @@ RUNS_CODE = {
     "__import__",
     "os.system",
     "os.popen",
+    "torch.load",
     "yaml.unsafe_load",
     "yaml.full_load",
 }

@@ -392,6 +392,6 @@ def test_the_recipes_on_the_page_work(tmp_path):
     for number, block in enumerate(blocks):
         (tmp_path / f"{number}.yaml").write_text(block, encoding="utf-8")
     found = [load_recipe(tmp_path / f"{number}.yaml") for number in range(3)]
-    assert found[0].schedule.policy == "exp3"
+    assert found[0].schedule.policy == "auto"
     assert found[1].evaluate.groups == {"formal": ("law", "medical")}
     assert (found[2].schedule.policy, found[2].schedule.tau, found[2].seed) == ("static", math.inf, 7)

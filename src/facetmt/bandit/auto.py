@@ -1,7 +1,8 @@
 """`auto`: the shares of a mixture from what is measured of each facet, and nothing for the user to tune.
 
 shares ∝ prior · slope · source use · alignment · repetition. Each factor is 1 until its evidence is beyond
-its error, and all move in log time: a change of shares by e takes about an e-fold of training.
+its error. They move in log time: a change of shares by e takes about an e-fold of training. Only text that
+makes no use of its sources loses its share at once.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ from facetmt.bandit.policy import Credit, Probs, State, check_kind, checked_prob
 SLOPE, USE, ALIGNMENT, OVERFITTING, WORN = range(5)  # the rows of the log factors
 DEV, SOURCES, ALIGNED = range(3)  # the kinds of measurement
 FIRST, PAUSE = 50, 0.1  # step of the first measurement; steps to the next, as a part of those so far
+COSTLIEST = 0.1  # measuring never takes more of the training than this, and less and less as it goes on
 SURE = 1.5  # standard errors that a difference must have before it is acted on
 LOWEST = math.log(0.02)  # no kind of evidence takes more than 98 % of a share: it may yet change
 LEAST_SLOPE = 0.1  # of the mean: a facet that stands still keeps this part of its share
-USEFUL = 0.3  # of the median source use of the facets that count
+USEFUL = 0.3  # of the median source use of the facets that count: the least that honest text has
+SUSPECT = 1 / 4  # odds that text is useless before anything is known of it
+MARGIN = 1.0  # log of a likelihood ratio that is no evidence yet
 # shares follow their evidence as t², and an alignment of twice the mean with two e-folds per e-fold
 SPEED = 2.0
 LARGEST = 1.0  # of the mean: an alignment that differs by more makes shares move no faster
@@ -41,6 +45,7 @@ class Auto:
         facets: Sequence[str],
         prior: Sequence[float] | npt.NDArray[Any],
         objective: Sequence[float] | npt.NDArray[Any] | None = None,
+        groups: int = 1,
     ) -> None:
         self.facets = tuple(facets)
         self._prior = frozen(checked_probs(prior))
@@ -50,7 +55,11 @@ class Auto:
         if not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
             raise ValueError("the objective must be weights of at least 0, one of them positive")
         self._counts = weights / weights.max()  # how much each facet counts, 0 to 1
-        self._dev, self._use, self._alignment = Slope(self.arms), Mean(self.arms), Mean(self.arms)
+        self.groups = groups  # of dev pairs of each facet, whose losses are told apart
+        self._dev, self._use = Slope(self.arms, groups), Mean(self.arms)
+        # an alignment apart from the mean of its measurement, and that mean: a measurement's direction is
+        # a sample of the dev text, and what that does to all facets alike says nothing about any of them
+        self._alignment, self._help = Mean(self.arms), Mean(1)
         self._epochs = np.zeros(self.arms)
         self._factors = np.zeros((5, self.arms))  # logs
         self._last = [0, 0, 0]  # steps of the latest measurements: DEV, SOURCES, ALIGNED
@@ -69,8 +78,17 @@ class Auto:
 
     @property
     def aligns(self) -> bool:
-        """Whether alignment is worth measuring: where all facets count alike, it changes nothing."""
-        return bool(np.any(self._counts != 1.0))
+        """Whether alignment is worth measuring: only where few facets count."""
+        return self._trust >= 0.5
+
+    @property
+    def _trust(self) -> float:
+        """How far alignment is followed: 1 where one facet counts, 0 where all do.
+
+        Among facets that count, one step misleads: it prefers what is learned quickly anyway.
+        """
+        many = float(self._counts.sum() ** 2 / (self._counts @ self._counts))  # how many count: 1 to n
+        return (self.arms - many) / (self.arms - 1) if self.arms > 1 else 0.0
 
     def probs(self) -> Probs:
         if self._probs is None:
@@ -86,8 +104,8 @@ class Auto:
         """Rewards of single steps are ignored: their horizon is too short."""
 
     def observe_dev(self, step: int, losses: Values) -> list[str]:
-        """Dev loss of each facet on the same rows each time, NaN without dev text."""
-        self._check(step, losses)
+        """Dev loss of each facet on the same rows each time, [groups, facets]; NaN without dev text."""
+        self._check(step, *(losses if self.groups > 1 else np.reshape(losses, (1, -1))))
         self._dev.add(step, losses)
         slopes, passed = self._dev.estimate(), self._passed(DEV, step)
         self._follow_slopes(slopes, passed)
@@ -104,8 +122,13 @@ class Auto:
     def observe_alignment(self, step: int, alignment: Values, errors: Values) -> list[str]:
         """One-step effect r of each facet on the loss of the objective; positive helps."""
         self._check(step, alignment, errors)
-        # t·r, the effect of an e-fold of training: what a single step does fades with 1/t
-        self._alignment.add(step, step * alignment, step * errors)
+        measured = np.isfinite(alignment)
+        if measured.any():
+            # t·r, the effect of an e-fold of training: what a single step does fades with 1/t
+            effect, error = step * alignment, step * errors
+            mean = effect[measured].mean(keepdims=True)
+            self._alignment.add(step, effect - mean, error)
+            self._help.add(step, mean, np.sqrt(np.mean(error[measured] ** 2, keepdims=True)))
         self._follow_alignment(self._passed(ALIGNED, step))
         return self._news(step)
 
@@ -144,15 +167,19 @@ class Auto:
         self._approach(SLOPE, target, passed)
 
     def _drop_useless(self, passed: float) -> None:
-        """f = min(1, u/(0.3·median)), as far as the difference is beyond its error."""
+        """f = P(honest | u)/P(honest), where honest text has u ≥ c = 0.3·median and useless text has 0.
+
+        log[p(u | 0)/p(u | c)] = (c²/2 − u·c)/σ². A share falls at once, and comes back in log time.
+        """
         use = self._use.estimate()
         median, error = self._usual_use(use)
-        short = USEFUL * median - use.value
-        noise = SURE * np.hypot(np.where(use.known, use.error, 0.0), USEFUL * error)
-        acts = use.known & (short > noise)
-        trust = np.where(acts, 1.0 - (noise / np.where(acts, short, 1.0)) ** 2, 0.0)
-        left = 1.0 - trust * np.where(acts, np.minimum(short / (USEFUL * median or 1.0), 1.0), 0.0)
-        self._approach(USE, np.maximum(np.log(np.maximum(left, 1e-9)), LOWEST), passed)
+        weakest = USEFUL * max(median, 0.0)
+        variance = np.where(use.known, use.error, math.inf) ** 2 + (USEFUL * error) ** 2
+        ratio = (weakest * weakest / 2 - use.value * weakest) / np.maximum(variance, 1e-12)
+        useless = np.exp(np.clip(ratio - MARGIN, 0.0, 50.0))
+        target = np.maximum(np.log1p(SUSPECT) - np.log1p(SUSPECT * useless), LOWEST)
+        self._approach(USE, target, passed)
+        np.minimum(self._factors[USE], target, out=self._factors[USE])
 
     def _usual_use(self, use: Estimate) -> tuple[float, float]:
         """Median source use of the facets that count, and its error."""
@@ -163,20 +190,14 @@ class Auto:
         return float(np.median(use.value[counting])), error
 
     def _follow_alignment(self, passed: float) -> None:
-        """w += 2·Δ ln t·(z − 1), z = r/mean, as far as facets do not count.
-
-        Among facets that count, one step misleads: it prefers what is learned quickly anyway. They go
-        together, with their common mean; and the more of them count, the less is said by one step.
-        """
-        alignment, counts = self._alignment.estimate(), self._counts
-        mean, apart = shrunk(alignment, np.ones(self.arms))
-        if self.arms == 1 or mean <= SURE * typical_error(alignment, np.ones(self.arms)):
+        """w += 2·Δ ln t·(z − 1), z = r/mean, as far as it is trusted; facets that count go together."""
+        helps, counts = self._help.estimate(), self._counts
+        if not self.aligns or helps.value[0] <= SURE * helps.error[0]:
             return
-        z = np.clip(apart / mean, -LARGEST, LARGEST)
+        _, apart = shrunk(self._alignment.estimate(), np.ones(self.arms))
+        z = np.clip(apart / helps.value[0], -LARGEST, LARGEST)
         z = (1.0 - counts) * z + counts * float(counts @ z) / counts.sum()
-        many = float(counts.sum() ** 2 / (counts @ counts))  # how many count: 1 to n
-        trust = (self.arms - many) / (self.arms - 1)
-        self._factors[ALIGNMENT] += SPEED * passed * trust * (z - z.mean())
+        self._factors[ALIGNMENT] += SPEED * passed * self._trust * (z - z.mean())
         self._factors[ALIGNMENT] -= self._factors[ALIGNMENT].max()
         np.maximum(self._factors[ALIGNMENT], LOWEST, out=self._factors[ALIGNMENT])
         self._probs = None
@@ -225,9 +246,8 @@ class Auto:
                 f"where the others have {usual:.2g}"
             )
         if cause == ALIGNMENT:
-            alignment = self._alignment.estimate()
-            mean = float(alignment.value[alignment.known].mean())
-            relative = Estimate(alignment.value / mean, alignment.error / mean)
+            apart, mean = self._alignment.estimate(), float(self._help.estimate().value[0])
+            relative = Estimate(1.0 + apart.value / mean, apart.error / mean)
             return (
                 f"a step on it helps what counts {plus_minus(relative, facet)} times as much as the average"
             )
@@ -252,6 +272,7 @@ class Auto:
             "dev": self._dev.state(),
             "use": self._use.state(),
             "alignment": self._alignment.state(),
+            "help": self._help.state(),
             "epochs": self._epochs.tolist(),
             "factors": self._factors.tolist(),
             "last": list(self._last),
@@ -267,6 +288,7 @@ class Auto:
         self._dev.restore(state["dev"], arms)
         self._use.restore(state["use"], arms)
         self._alignment.restore(state["alignment"], arms)
+        self._help.restore(state["help"], [0])
         self._epochs = columns([state["epochs"]], arms)[0]
         self._factors, self._told = columns(state["factors"], arms), columns(state["told"], arms)
         self._last = [int(step) for step in state["last"]]
@@ -275,9 +297,12 @@ class Auto:
         self._probs = None
 
 
-def next_measurement(step: int) -> int:
-    """The step of the next measurement after `step`: evenly in log time, about ten per e-fold of training."""
-    return max(FIRST, step + math.ceil(PAUSE * step))
+def next_measurement(step: int, cost: float = 0.0) -> int:
+    """The step of the next measurement after `step`: evenly in log time, about ten per e-fold of training.
+
+    `cost` is that of a measurement, in steps of training: while steps are few, it sets the pause.
+    """
+    return max(FIRST, step + math.ceil(max(PAUSE * step, cost / COSTLIEST)))
 
 
 def typical_error(estimate: Estimate, weights: Values) -> float:

@@ -20,11 +20,13 @@ class ScheduleConfig:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    policy: str = "exp3"  # a row of POLICIES
+    policy: str = "auto"  # a row of POLICIES
     reward: str = ""  # a row of REWARDS; left out: the policy's own
     learning_rate: float = 0.1  # μ
     exploration: float = 0.25  # γ
     tau: float = 1.0  # static: p(f) ∝ size^(1/τ)
+    # static: p(f) ∝ the number given to f, 0 for those left out; empty: by size and tau
+    shares: dict[str, float] = field(default_factory=dict)
     prior_tau: float | None = None  # exp3: start from this temperature distribution instead of uniform
     window: int = 5000  # latest raw rewards that the scaling looks at
     low: float = 0.2  # clipping quantiles of that window
@@ -51,12 +53,12 @@ class ScheduleConfig:
                 raise ValueError(f"{key} must be a number other than 0; write .inf for uniform sampling")
         if not (self.kappa >= 0 and self.max_epochs > 0):
             raise ValueError("kappa must be at least 0 and max_epochs more than 0")
-        if any(not (math.isfinite(weight) and weight >= 0) for weight in self.objective.values()) or (
-            self.objective and not any(self.objective.values())
-        ):
-            raise ValueError(
-                "objective gives each facet that counts a weight of at least 0, and one more than 0"
-            )
+        for key in ("objective", "shares"):
+            numbers = getattr(self, key).values()
+            if numbers and not (all(math.isfinite(x) and x >= 0 for x in numbers) and any(numbers)):
+                raise ValueError(f"{key} gives facets numbers of at least 0, and one of them more than 0")
+        if self.shares and self.policy != "static":
+            raise ValueError(f"shares are of policy static, not of {self.policy}; leave them out")
         if self.batches is not None and self.row.draws == "whole":
             raise ValueError(f"batches cannot be set for {self.policy}, which draws from the shuffled whole")
         for key in ("probe_every", "probe_updates"):

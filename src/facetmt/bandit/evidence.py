@@ -68,12 +68,19 @@ class Mean:
 class Slope(Mean):
     """s = −dy/d ln t of repeated measurements, by a straight line; its error is that of the line's fit.
 
-    The same rows must be measured each time: what they have in common drops out of a slope.
+    The same rows must be measured each time: what they have in common drops out of a slope. But other rows
+    would have had other slopes: with several groups of rows per facet, the error is the scatter of theirs.
     """
 
     rows = 9  # Σw, Σw², Σw²x, Σw²x², Σwx, Σwx², Σwy, Σwxy, Σwy² with x = ln t
 
+    def __init__(self, facets: int, groups: int = 1) -> None:
+        super().__init__(groups * facets)
+        self._groups = groups
+
     def add(self, step: int, values: Values, errors: Values | None = None) -> None:
+        """`values`: [groups, facets], or [facets] of a single group."""
+        values = np.ravel(values)
         measured = np.isfinite(values)
         w = np.where(measured, float(step), 0.0)
         x, y = math.log(step), np.where(measured, values, 0.0)
@@ -93,7 +100,27 @@ class Slope(Mean):
         # Var(s) = σ²·Σw²(x − x̄)² / (Σw(x − x̄)²)²
         lever = np.maximum(squares_xx - 2.0 * x * squares_x + x * x * squares, 0.0)
         error = np.sqrt(left * lever) / (weight * spread)
-        return Estimate(np.where(known, -rise, 0.0), np.where(known, error, math.inf))
+        lines = Estimate(np.where(known, -rise, 0.0), np.where(known, error, math.inf))
+        return lines if self._groups == 1 else across_groups(lines, self._groups)
+
+    def restore(self, sums: Sums, arms: Sequence[int | None]) -> None:
+        saved = len(sums[0]) // self._groups
+        places = [
+            None if arm is None else group * saved + arm for group in range(self._groups) for arm in arms
+        ]
+        super().restore(sums, places)
+
+
+def across_groups(lines: Estimate, groups: int) -> Estimate:
+    """The mean slope of each facet's groups; its error is their scatter, or that of the lines if larger."""
+    value, error = lines.value.reshape(groups, -1), lines.error.reshape(groups, -1)
+    known = np.isfinite(error)  # [groups, facets]
+    found = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, value, 0.0).sum(axis=0) / found
+    scatter = np.where(known, (value - mean) ** 2, 0.0).sum(axis=0) / np.maximum(found - 1, 1)
+    fit = np.where(known, error, 0.0) ** 2
+    variance = np.maximum(scatter, fit.sum(axis=0) / found) / found
+    return Estimate(mean, np.where(known.sum(axis=0) > 1, np.sqrt(variance), math.inf))
 
 
 def columns(rows: Sequence[Sequence[float]], arms: Sequence[int | None], new: float = 0.0) -> Values:

@@ -73,19 +73,19 @@ class FacetScheduler:
         self.policy = policy
         self.reward_name, self._reward = named_reward(reward)
         self.scaler = scaler if scaler is not None else QuantileScaler()
-        self._rows, self._kappa = rows, kappa
+        self.rows, self.kappa = rows, kappa
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._counts = [0] * len(facets)
         self._dropped = 0
 
     def pull(self) -> Pull:
         """Draw the facet of the next batch, or its rows; any number of pulls may be awaiting feedback."""
-        if self._rows is None:
+        if self.rows is None:
             pull = draw(self.policy.probs(), self._rng)
             self._counts[pull.arm] += 1
             return pull
-        drawn = draw_composition(self.policy.probs(), self._kappa, self._rng)
-        rows = row_counts(drawn.shares, self._rows, self._rng).tolist()
+        drawn = draw_composition(self.policy.probs(), self.kappa, self._rng)
+        rows = row_counts(drawn.shares, self.rows, self._rng).tolist()
         self._counts = [count + more for count, more in zip(self._counts, rows, strict=True)]
         return Pull(rows.index(max(rows)), 1.0, tuple(rows), drawn.credit)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from facetmt.bandit.auto import Auto
 from facetmt.bandit.exp3 import Exp3, Exp3S
 from facetmt.bandit.multidds import MultiDds
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 # What a batch is made of: one facet, the shuffled whole, or rows of several facets in shares of the pull.
 Draws = Literal["facet", "whole", "composition"]
 Sizes = Literal["", "pairs", "tokens"]
+HELPERS = 0.5  # of an even share: what auto gives at first to facets that do not count
+DEV_GROUPS = 8  # of each facet's dev pairs, from whose scatter auto knows the error of a slope
 NOTHING, REWARD = "nothing", "reward"  # signals; any other is a measurement of all facets, by its name
 
 
@@ -49,6 +53,7 @@ class PolicyRow:
     draws: Draws = "facet"  # where the recipe leaves it open
     needs: Callable[[ScheduleConfig], Sizes] = lambda config: ""  # what it must know of the corpus
     exploration: Callable[[ScheduleConfig], float] = lambda config: 0.0  # share that is always spread evenly
+    rates: tuple[str, ...] = ()  # which of learning_rate and exploration it has
 
 
 def _mixed(config: ScheduleConfig) -> str:
@@ -78,10 +83,29 @@ def _exp3(kind: type[Exp3]) -> PolicyRow:
         rates = {"learning_rate": config.learning_rate, "exploration": config.exploration}
         return kind(len(corpus.facets), **rates, prior=_prior(config, corpus))
 
-    return PolicyRow(build, _rewarded, needs=_prior_needs, exploration=lambda config: config.exploration)
+    return PolicyRow(
+        build,
+        _rewarded,
+        needs=_prior_needs,
+        exploration=lambda config: config.exploration,
+        rates=("learning_rate", "exploration"),
+    )
 
 
-def _temperature(config: ScheduleConfig) -> str:
+def _static(config: ScheduleConfig, corpus: Corpus) -> Policy:
+    if not config.shares:
+        return Static(temperature_probs(corpus.pairs, config.tau))
+    shares = np.array([config.shares.get(name, 0.0) for name in corpus.facets])
+    return Static(shares / shares.sum())
+
+
+def _static_label(config: ScheduleConfig) -> str:
+    if config.shares:
+        total = sum(config.shares.values())
+        largest = sorted(config.shares.items(), key=lambda item: -item[1])
+        named = [f"{name} {100 * share / total:.3g} %" for name, share in largest if share]
+        shown = named if len(named) <= 3 else [*named[:2], f"{len(named) - 2} more"]
+        return f"static ({', '.join(shown)}{_mixed(config)})"
     known = {1.0: "proportional", math.inf: "uniform", -1.0: "inverse proportional"}
     word = known.get(config.tau, "upsampled" if config.tau > 1 else "static")
     return f"{word} (τ={'∞' if math.isinf(config.tau) else f'{config.tau:g}'}{_mixed(config)})"
@@ -98,10 +122,17 @@ def _unimax(config: ScheduleConfig, corpus: Corpus) -> Policy:
 
 
 def _auto(config: ScheduleConfig, corpus: Corpus) -> Policy:
-    """A facet without dev text cannot count: it can only help others."""
-    counting = zip(config.weights(corpus.facets), corpus.with_dev, strict=True)
-    weights = [weight if dev else 0.0 for weight, dev in counting]
-    return Auto(corpus.facets, unimax_probs(corpus.tokens, corpus.planned, config.max_epochs), weights)
+    """A facet without dev text cannot count: it can only help others.
+
+    What only helps starts with half a share, and all of it together with no more than what counts.
+    """
+    given = zip(config.weights(corpus.facets), corpus.with_dev, strict=True)
+    weights = [weight if dev else 0.0 for weight, dev in given]
+    counting = sum(weight > 0 for weight in weights)
+    helper = min(HELPERS, counting / max(1, len(weights) - counting))
+    parts = [1.0 if weight else helper for weight in weights]
+    prior = unimax_probs(corpus.tokens, corpus.planned, config.max_epochs, parts)
+    return Auto(corpus.facets, prior, weights, groups=DEV_GROUPS)
 
 
 POLICIES: dict[str, PolicyRow] = {
@@ -113,11 +144,11 @@ POLICIES: dict[str, PolicyRow] = {
         lambda config, corpus: Static([1.0]), lambda config: "mixed batches", "Base", NOTHING, draws="whole"
     ),
     "static": PolicyRow(
-        lambda config, corpus: Static(temperature_probs(corpus.pairs, config.tau)),
-        _temperature,
+        _static,
+        _static_label,
         "Static",
         NOTHING,
-        needs=lambda config: "pairs",
+        needs=lambda config: "" if config.shares else "pairs",
     ),
     "unimax": PolicyRow(
         _unimax, _named, "Static", NOTHING, draws="composition", needs=lambda config: "tokens"
@@ -131,5 +162,12 @@ POLICIES: dict[str, PolicyRow] = {
         other_rewards=False,
         scaler=AsMeasured,
     ),
-    "multidds": PolicyRow(_multidds, _named, "MultiDDS", signal="alignment", needs=lambda config: "pairs"),
+    "multidds": PolicyRow(
+        _multidds,
+        _named,
+        "MultiDDS",
+        signal="alignment",
+        needs=lambda config: "pairs",
+        rates=("learning_rate",),
+    ),
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from facetmt.errors import UserError
 from facetmt.recipe import dump_recipe
 from facetmt.report.comparable import caveats, sentences
 from facetmt.report.digest import Digest, digest
@@ -26,6 +27,11 @@ REASONS = 8  # the latest changes of shares that a card explains
 def model_card(run: Run) -> str:
     """Markdown with the front matter of a Hugging Face repository; what was not logged is left to fill in."""
     seen = digest(run)
+    if languages(seen) == ([FILL], [FILL]) and seen.recipe.data.pivot is None:
+        raise UserError(
+            f"{run.directory}: trained by another loop, whose model is unknown here; name a run of "
+            "`facetmt train`"
+        )
     parts = [
         front_matter(seen),
         f"# {markdown_text(seen.name)}\n\n{summary(seen)}",

@@ -97,10 +97,11 @@ def digests(runs: Sequence[Run]) -> list[Digest]:
 
 
 def unique_names(runs: Sequence[Run]) -> list[str]:
-    """The runs' folder names; equal ones get the parent folder's name, or else a number."""
+    """The runs' folder names; equal ones, and mere numbers, get their parent's name too, or else a count."""
     names = [run.name for run in runs]
     longer = [f"{run.directory.resolve().parent.name}/{run.name}" for run in runs]
-    names = [long if names.count(name) > 1 else name for name, long in zip(names, longer, strict=True)]
+    short = [names.count(name) == 1 and not name.isdigit() for name in names]
+    names = [one if own else long for one, long, own in zip(names, longer, short, strict=True)]
     return [
         f"{name} ({names[:index].count(name) + 1})" if names.count(name) > 1 else name
         for index, name in enumerate(names)
@@ -153,8 +154,8 @@ def first_probs(recipe: Recipe, arms: Sequence[str], sizes: Floats | None) -> Fl
 
 
 def from_the_start(steps: Ints, probs: Floats, first: Floats | None) -> tuple[Ints, Floats]:
-    """Put π before the first step, where known, ahead of the first log point."""
-    if first is None or first.size != probs.shape[1] or not steps.size:
+    """Put π before the first step, where known and not logged, ahead of the first log point."""
+    if first is None or first.size != probs.shape[1] or not steps.size or steps[0] == 0:
         return steps, probs
     return np.concatenate([[0], steps]), np.vstack([first, probs])
 

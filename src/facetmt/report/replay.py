@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -165,26 +165,28 @@ def follow(
     """Teach the policy the log: w += μ·y·1[a]/π(a) with the logged π, unbiased for every arm's reward."""
     chosen = set(np.linspace(0, len(scaled) - 1, min(len(scaled), POINTS)).round().astype(int).tolist())
     steps, probs, weights = [], [], []
-    waiting: deque[tuple[Pull, float]] = deque()
-    columns = (
-        pulls.step.tolist(),
-        pulls.facet.tolist(),
-        pulls.prob.tolist(),
-        scaled.tolist(),
-        times.tolist(),
-    )
-    for index, (step, arm, prob, reward, count) in enumerate(zip(*columns, strict=True)):
+    columns = zip(pulls.step.tolist(), pulls.facet.tolist(), pulls.prob.tolist(), strict=True)
+    path = taught(policy, pulls, scaled * times, lag)
+    for index, ((step, arm, prob), now) in enumerate(zip(columns, path, strict=True)):
         if index in chosen:
             steps.append(step)
-            probs.append(policy.probs())
+            probs.append(now)
         if weigh:
-            weights.append(float(policy.probs()[arm]) / prob)
-        waiting.append((Pull(arm, prob), reward * count))
+            weights.append(float(now[arm]) / prob)
+    return Trail(np.array(steps), np.array(probs), np.array(weights))
+
+
+def taught(policy: Policy, pulls: Pulls, scaled: Floats, lag: int) -> Iterator[Floats]:
+    """π before each pull of the log, as the policy is taught one reward after the other."""
+    waiting: deque[tuple[Pull, float]] = deque()
+    columns = zip(pulls.facet.tolist(), pulls.prob.tolist(), scaled.tolist(), strict=True)
+    for arm, prob, reward in columns:
+        yield policy.probs()
+        waiting.append((Pull(arm, prob), reward))
         while len(waiting) > lag:
             pull, value = waiting.popleft()
             if math.isfinite(value):
                 policy.update(pull.credit, value)
-    return Trail(np.array(steps), np.array(probs), np.array(weights))
 
 
 def summed_up(

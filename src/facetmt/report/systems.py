@@ -75,10 +75,17 @@ def group_systems(runs: Sequence[Run]) -> list[System]:
             home[1].append(recipe.seed)
             home[2].append(run)
             home[3].append(name)
-    return [
+    systems = [
         system
         for recipe, _, members, names in groups
         for system in systems_of(recipe.schedule.row.group, members, names)
+    ]
+    taken = [system.name for system in systems]  # different recipes in one folder: the run's own name tells
+    return [
+        replace(system, name=with_seeds(system.rows[0], len(system.rows)))
+        if taken.count(system.name) > 1
+        else system
+        for system in systems
     ]
 
 
@@ -91,10 +98,20 @@ def systems_of(kind: str, runs: Sequence[Run], names: Sequence[str]) -> list[Sys
     systems = []
     for members in found.values():
         outcomes = tuple(outcome for outcome, _ in members)
-        seeds = f" ({len(members)} seeds)" if len(members) > 1 else ""
         rows = tuple(outcome.label(name) for outcome, name in members)
-        systems.append(System(rows[0] + seeds, kind, outcomes, rows))
+        first = outcomes[0].label(folder_of([name for _, name in members]))
+        systems.append(System(with_seeds(first, len(members)), kind, outcomes, rows))
     return systems
+
+
+def with_seeds(name: str, seeds: int) -> str:
+    return f"{name} ({seeds} seeds)" if seeds > 1 else name
+
+
+def folder_of(names: Sequence[str]) -> str:
+    """The folder of runs that are called SYSTEM/SEED, as in a study; otherwise the first name."""
+    folders = {folder for folder, _, seed in (name.rpartition("/") for name in names) if seed.isdigit()}
+    return folders.pop() if len(folders) == 1 and "" not in folders else names[0]
 
 
 def without_seed(recipe: Recipe) -> Recipe:

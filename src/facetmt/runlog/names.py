@@ -7,6 +7,7 @@ PULLS, PROBS, METRICS, VALIDATION = "pulls.csv", "probs.csv", "metrics.jsonl", "
 PULL_COLUMNS = ("step", "facet", "prob", "before", "after", "raw", "scaled")
 COMPOSITION = "composition"  # in the column `facet` of a batch that has rows of several facets
 FACETS, TRANSLATIONS = "facets.json", "translations"
+TRANSFER = "transfer.json"  # what each facet does for the dev loss of each, as `transfer` measured it
 OUTCOMES = "outcomes"  # outcomes/NAME holds scores.json and translations/ of `evaluate --name NAME`
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from facetmt.errors import UserError
 from facetmt.runlog.names import (
+    CHECKPOINTS,
     COMPOSITION,
     FACETS,
     METRICS,
@@ -27,6 +28,7 @@ from facetmt.runlog.names import (
     PULLS,
     RECIPE,
     SCORES,
+    TRANSFER,
     TRANSLATIONS,
     VALIDATION,
     outcome_path,
@@ -180,6 +182,18 @@ class Run:
     def facet_table(self) -> dict[str, dict[str, Any]]:
         """facets.json: name -> source and target language, `train` pairs; empty until it is written."""
         return self._json(FACETS) or {}
+
+    @cached_property
+    def transfer(self) -> dict[str, Any] | None:
+        """transfer.json; None until `transfer` has measured."""
+        found: dict[str, Any] | None = self._json(TRANSFER)
+        return found
+
+    @cached_property
+    def saved_step(self) -> int:
+        """The step of the newest checkpoint; 0 where there is none, as in a copy of the logs alone."""
+        names = [path.name.removeprefix("step-") for path in (self.directory / CHECKPOINTS).glob("step-*")]
+        return max((int(name) for name in names if name.isdigit()), default=0)
 
     def translations(self, facet: str, outcome: str = "") -> Iterator[dict[str, str]]:
         """{source, reference, hypothesis} of each test sentence; empty if the facet was not translated."""

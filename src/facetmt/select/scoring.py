@@ -36,6 +36,12 @@ def mean_log_probability(graph: Any, params: Any, batch: Batch) -> Array:
     return total / jnp.maximum(length, 1.0)
 
 
+def log_probability_by_root(graph: Any, params: Any, batch: Batch) -> Array:
+    """log p(y|x)/√|y| of each segment: [R, T]."""
+    total, length = score(graph, params, batch)
+    return total / jnp.sqrt(jnp.maximum(length, 1.0))
+
+
 def contrast(graph: Any, both: tuple[Any, Any], batch: Batch) -> Array:
     """[log p_first(y|x) − log p_second(y|x)] / |y| of each segment: [R, T]."""
     first, second = (mean_log_probability(graph, params, batch) for params in both)
@@ -101,12 +107,15 @@ def clipped(ids: Int, length: Int, width: int) -> tuple[Int, Int]:
 
 def chosen(tokens: Tokens, members: Int) -> Tokens:
     """Some of the pairs, in the order of `members`."""
-    sides = []
-    for ids, length in ((tokens.source, tokens.source_length), (tokens.target, tokens.target_length)):
-        begin = np.cumsum(length) - length
-        sides.append((ids[spans(begin[members], length[members])], length[members]))
-    (source, source_length), (target, target_length) = sides
+    source, source_length = picked(tokens.source, tokens.source_length, members)
+    target, target_length = picked(tokens.target, tokens.target_length, members)
     return Tokens(source, target, source_length, target_length, tokens.facet[members])
+
+
+def picked(ids: Int, length: Int, members: Int) -> tuple[Int, Int]:
+    """Ids and lengths of some sentences, in the order of `members`."""
+    begin = np.cumsum(length) - length
+    return ids[spans(begin[members], length[members])], length[members]
 
 
 def encode_pairs(codec: Codec, facet: str, sources: Sequence[str], targets: Sequence[str]) -> Tokens:

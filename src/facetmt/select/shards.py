@@ -78,8 +78,8 @@ def claim(folder: Path, about: Mapping[str, Any]) -> None:
 class Shards:
     """The shards of one text; their folder belongs to one combination of text, models and settings."""
 
-    def __init__(self, folder: Path, about: Mapping[str, Any], lines: int) -> None:
-        self._folder, self._lines = folder, lines
+    def __init__(self, folder: Path, about: Mapping[str, Any], lines: int, columns: int = 1) -> None:
+        self._folder, self._lines, self._columns = folder, lines, columns
         claim(folder, {**about, "lines of a shard": LINES})
 
     def scores(
@@ -89,7 +89,7 @@ class Shards:
         portion: int,
         pace: Pace,
     ) -> Floats:
-        """One score per row; only rows of unfinished shards are given to `score`, `portion` at a time."""
+        """The values of each row, [lines, columns]; only rows of unfinished shards are given to `score`."""
         found = []
         for number in range(-(-self._lines // LINES)):
             some = list(islice(rows, min(LINES, self._lines - number * LINES)))
@@ -98,14 +98,14 @@ class Shards:
                 parts = []
                 for start in range(0, len(some), portion):
                     part = some[start : start + portion]
-                    parts.append(np.asarray(score(part), np.float32))
+                    parts.append(np.asarray(score(part), np.float32).reshape(len(part), self._columns))
                     pace.worked(len(part))
                 values = np.concatenate(parts)
                 self._write(number, values)
             else:
                 pace.skipped(len(some))
             found.append(values)
-        whole = np.concatenate(found) if found else np.zeros(0, np.float32)
+        whole = np.concatenate(found) if found else np.zeros((0, self._columns), np.float32)
         if len(whole) != self._lines or next(rows, None) is not None:
             raise UserError(
                 f"{self._folder}: the text changed while it was scored; delete the folder, then {AGAIN}"
@@ -122,9 +122,9 @@ class Shards:
         except OSError:
             return None
         body, digest = data[:-32], data[-32:]
-        if hashlib.sha256(body).digest() != digest or len(body) != 4 * lines:
+        if hashlib.sha256(body).digest() != digest or len(body) != 4 * lines * self._columns:
             return None
-        return np.frombuffer(body, np.float32)
+        return np.frombuffer(body, np.float32).reshape(lines, self._columns)
 
     def _write(self, number: int, values: Floats) -> None:
         body = values.tobytes()

@@ -119,7 +119,7 @@ def label_file(labeller: Labeller, text: Path, out: Path, check: Check = lambda:
 
     with progress(f"labelling {text}", "lines", lines) as pace:
         rows = enumerate(read_lines(text), start=1)
-        natural = shards.scores(rows, margins, labeller.portion, pace) >= 0
+        natural = shards.scores(rows, margins, labeller.portion, pace)[:, 0] >= 0
     with writing(out):
         write_whole(out, as_lines(natural))
     share = float(natural.mean())

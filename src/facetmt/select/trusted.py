@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,11 +20,11 @@ from facetmt.data.codec import Codec
 from facetmt.data.config import BatchConfig
 from facetmt.data.corpus import Facet
 from facetmt.data.encode import EncodeJob, encode_chunk
-from facetmt.data.permutation import stream_key
 from facetmt.data.sampler import Sampler
 from facetmt.data.store import Store, StoreWriter, open_store
 from facetmt.data.stream import PairSet, Stream
 from facetmt.errors import UserError
+from facetmt.permutation import stream_key
 from facetmt.select.scoring import Scorer, mean_log_probability
 from facetmt.select.shards import AGAIN
 from facetmt.train import checkpoint
@@ -42,27 +42,21 @@ STORES, MODEL = "trusted-text", "trusted-model"
 
 
 @dataclass(frozen=True)
-class FilterConfig:
+class TuningConfig:
     """Fine-tuning in stages: after each, the held-out trusted text is scored; the best stage is kept."""
 
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-    keep: float = 0.7  # share of the pairs to keep; the paper removes 30 %
-    rank: Literal["across", "within"] = "across"  # one threshold for all facets, or one per facet
     stages: int = 5
     steps: int = 50  # updates per stage
     learning_rate: float = 0.0003
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 < self.keep <= 1:
-            raise UserError(f"--keep {self.keep}: not a share; give more than 0 and at most 1")
         if self.stages < 1 or self.steps < 1:
             raise UserError(f"--stages {self.stages} --steps {self.steps}: too few; give at least 1 of each")
 
-    def tuning(self) -> dict[str, Any]:
-        """What the trusted model depends on; the choice that follows is not part of it."""
-        return {name: getattr(self, name) for name in ("stages", "steps", "learning_rate", "seed")}
+    def about(self) -> dict[str, Any]:
+        """What the trusted model depends on."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -152,7 +146,7 @@ class Stages:
 class FineTuning:
     """Stages of updates; after a signal it continues where it stopped."""
 
-    def __init__(self, model: TrainedModel, text: TrustedText, config: FilterConfig, work: Path) -> None:
+    def __init__(self, model: TrainedModel, text: TrustedText, config: TuningConfig, work: Path) -> None:
         self._config, self._folder = config, work / MODEL
         placement = Placement()
         share = placement.share(model.recipe.batch.rows)

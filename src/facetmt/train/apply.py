@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,10 +11,12 @@ from facetmt.console import print_line, print_table, progress, say
 from facetmt.data.names import check_name
 from facetmt.data.prepared import Prepared, open_prepared
 from facetmt.runlog import SCORES, Run, outcome_path
+from facetmt.train.interrupt import Check
 from facetmt.train.place import Placement
 from facetmt.train.restore import TrainedModel, load_model
+from facetmt.train.standard_input import translate_standard_input
 from facetmt.translate.evaluate import Scores
-from facetmt.translate.pipe import choose_facet, translate_lines
+from facetmt.translate.pipe import choose_facet
 from facetmt.translate.testsets import (
     ScoredText,
     check_scoring,
@@ -29,8 +28,18 @@ from facetmt.translate.testsets import (
 from facetmt.translate.translate import Translator
 
 
-def evaluate_run(run: Path, overrides: Sequence[str], name: str = "", *, quiet: bool = False) -> Scores:
-    """Translate and score every test set, and print the table; `name` keeps these scores apart."""
+def evaluate_run(
+    run: Path,
+    overrides: Sequence[str],
+    name: str = "",
+    *,
+    quiet: bool = False,
+    check: Check = lambda: None,
+) -> Scores:
+    """Translate and score every test set, and print the table; `name` keeps these scores apart.
+
+    `check` is called between batches and may raise: then nothing is written.
+    """
     if name:
         check_name(name, "set of scores")
     model = load_model(run, overrides)
@@ -48,6 +57,11 @@ def evaluate_run(run: Path, overrides: Sequence[str], name: str = "", *, quiet: 
     params = placement.replicated(model.params)
     translator = Translator(model.graph, codec, model.decode, placement)
     with progress("translating", "sentences", sum(len(text.sources) for text in texts)) as pace:
+
+        def told(done: int, total: int) -> None:
+            check()
+            pace.reached(done)
+
         scores = evaluate_tests(
             lambda lines, facet, tell: translator.translate(params, lines, facet, tag=config.tag, tell=tell),
             texts,
@@ -58,7 +72,7 @@ def evaluate_run(run: Path, overrides: Sequence[str], name: str = "", *, quiet: 
             about=about,
             objective=model.recipe.schedule.objective,
             tell=lambda row, values: tell(f"{row}: BLEU {values['bleu']:.2f}, chrF {values['chrf']:.2f}"),
-            progress=lambda done, total: pace.reached(done),
+            progress=told,
         )
     if not quiet:
         print_scores(scores, run)
@@ -142,26 +156,10 @@ def translate_text(
     placement = Placement()
     params = placement.replicated(model.params)
     translator = Translator(model.graph, model.codec, decode, placement)
-    size = regular_size(sys.stdin.fileno())
-    with progress("translating", "lines", bar=False) as pace:
-
-        def tell(done: int) -> None:
-            if not sys.stdout.isatty():  # on a terminal the translations themselves show how far it is
-                pace.reached(done, sys.stdin.buffer.tell() / size if size else None)
-
-        translate_lines(
-            lambda lines: translator.n_best(params, lines, name, n_best, tag=tag),
-            sys.stdin.buffer,
-            sys.stdout,
-            chunk=1 if sys.stdin.isatty() else 8 * decode.batch,
-            keep=n_best,
-            scores=scores,
-            errors=errors,
-            tell=tell,
-        )
-
-
-def regular_size(descriptor: int) -> int | None:
-    """Bytes of an open file; None for a pipe or a terminal."""
-    status = os.fstat(descriptor)
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+    translate_standard_input(
+        lambda lines: translator.n_best(params, lines, name, n_best, tag=tag),
+        batch=decode.batch,
+        keep=n_best,
+        scores=scores,
+        errors=errors,
+    )

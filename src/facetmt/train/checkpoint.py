@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import jax
-import orbax.checkpoint as ocp
-
 from facetmt.errors import UserError
 from facetmt.files import replace_directory, sha256
-from facetmt.train.processes import on_first_process
+
+# JAX and orbax are imported where arrays are read or written: choosing a checkpoint needs neither
 
 FORMAT = 1
 ARRAYS, HOST, MANIFEST = "arrays", "host.json", "manifest.json"
@@ -45,6 +43,9 @@ class Checkpoint:
 
     def arrays(self, like: Any) -> Any:
         """The arrays, in the structure, types and shardings of `like`."""
+        import jax
+        import orbax.checkpoint as ocp
+
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
         try:
             with ocp.StandardCheckpointer() as reader:
@@ -68,6 +69,11 @@ def save(
     Every process writes its part of the arrays; the first one does the rest. `again` is what the user can do
     after an error.
     """
+    import jax
+    import orbax.checkpoint as ocp
+
+    from facetmt.train.processes import on_first_process
+
     final, partial = directory / f"step-{step:09d}", directory / f".partial-{step:09d}"
     try:
         on_first_process(lambda: begin(partial, sum(leaf.nbytes for leaf in jax.tree.leaves(arrays))))

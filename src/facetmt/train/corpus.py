@@ -9,17 +9,23 @@ from facetmt.data.prepare import prepare as prepare_data
 from facetmt.data.prepared import Prepared
 from facetmt.data.stats import losses, stats
 from facetmt.recipe import Recipe, check_lengths
+from facetmt.train.interrupt import Check
 from facetmt.translate.testsets import check_groups
 
 
-def prepare(recipe: Recipe, *, overwrite: bool = False) -> Prepared:
-    """Prepare what is not prepared yet, with progress."""
+def prepare(recipe: Recipe, *, overwrite: bool = False, check: Check = lambda: None) -> Prepared:
+    """Prepare what is not prepared yet, with progress; `check` is called on the way and may raise."""
     with stages() as tell:
+
+        def told(stage: str, done: int, total: int) -> None:
+            check()
+            tell(stage, done, total)
+
         return prepare_data(
             recipe.data,
             Path(recipe.data.root),
             Path(recipe.prepared),
-            progress=tell,
+            progress=told,
             overwrite=overwrite,
         )
 

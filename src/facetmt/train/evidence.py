@@ -31,8 +31,12 @@ from facetmt.train.state import TrainState, learning_rate
 
 # rows of a measurement, twice as long as a batch's: of all facets together, and at most of one
 ROWS, MOST_ROWS = 32, 4
-DEV_PAIRS = 32  # of each facet, the same ones each time
+DEV_PAIRS, MOST_DEV_PAIRS = 64, 512  # of each facet, the same ones each time; of all together
+DEV_EVERY = 3  # measurements from one with dev losses to the next: slopes are slow, and sources urgent
 DEV_ROWS = 64  # of the gradient that alignment looks along
+# of the largest learning rate: at all of it the loss curves upwards before any facet is helped
+STRIDE = 0.01
+BACKWARD = 3.0  # forward passes that a gradient costs
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +54,6 @@ class Evidence:
         epochs: Callable[[], Mapping[str, float]],
     ) -> None:
         self._policy, self._epochs = policy, epochs
-        self._next = next_measurement(0)
         source, target = recipe.batch.width
         facets = len(prepared.facets)
         each = min(MOST_ROWS, max(1, ROWS // facets))
@@ -59,49 +62,77 @@ class Evidence:
         self._put, self._counts = share.put, [each] * facets
         train = prepared.stores("train")
         self._train = RowSampler(train, shape, recipe.seed, share.rows, purpose="evidence")
-        dev = prepared.dev.first(DEV_PAIRS)
+        groups = policy.groups
+        dev = prepared.dev.few(min(DEV_PAIRS, max(groups, MOST_DEV_PAIRS // facets))).dealt(groups)
         self._dev = [share.put(one) for one in dev_batches(dev, shape, share.rows)]
         self._facets = [facet.name for facet in prepared.facets]
         everywhere = placement.everywhere
         self._losses = jax.jit(
-            lambda params, batch: jnp.stack(facet_loss(graph, params, batch, facets)),
+            lambda params, batch: jnp.stack(facet_loss(graph, params, batch, groups * facets)),
             out_shardings=everywhere,
         )
         self._measure = jax.jit(make_measure(graph, facets), out_shardings=everywhere)
         self._objective = (
             Objective(recipe, prepared, graph, placement, policy.counts) if policy.aligns else None
         )
+        # of a measurement, in steps of training
+        self.cost = self._passes(shape) / (BACKWARD * recipe.optimiser.accumulate * room(recipe.batch))
+        self._next, self._times = next_measurement(0, self.cost), 0
+
+    def _passes(self, shape: BatchConfig) -> float:
+        """Tokens of a measurement's forward passes: sources, dev losses, the objective's gradient."""
+        dev = len(self._dev) / DEV_EVERY
+        if self._objective is None:
+            return (2 + dev) * room(shape)
+        return (3 + dev) * room(shape) + BACKWARD * room(self._objective.shape)
 
     def __call__(self, step: int, state: TrainState) -> list[str]:
         """Measure if it is time; a sentence on every notable change of shares."""
         if step < self._next:
             return []
-        self._next = next_measurement(step)
+        self._next = next_measurement(step, self.cost)
         policy, news = self._policy, []
-        loss, tokens = np.sum([np.asarray(self._losses(state.params, one)) for one in self._dev], axis=0)
-        news += policy.observe_dev(step, np.where(tokens > 0, loss / np.maximum(tokens, 1), np.nan))
+        if self._times % DEV_EVERY == 0:
+            news += policy.observe_dev(step, self._dev_losses(state))
+        self._times += 1
         (batch,), cursors = self._train.draw_rows(self._counts)
         commit(self._train, cursors)
-        moved = state.params if self._objective is None else self._objective.step(step, state)
-        use, alignment = np.asarray(self._measure(state.params, moved, self._put(batch)), np.float64)
+        moved = None if self._objective is None else self._objective.step(step, state)
+        use, *alignment = np.asarray(self._measure(state.params, moved, self._put(batch)), np.float64)
         news += policy.observe_use(step, *ratio(use))
-        if self._objective is not None:
-            news += policy.observe_alignment(step, *ratio(alignment))
+        for found in alignment:
+            news += policy.observe_alignment(step, *ratio(found))
         epochs = self._epochs()
         return [*news, *policy.observe_epochs(step, np.array([epochs[name] for name in self._facets]))]
+
+    def _dev_losses(self, state: TrainState) -> Floats:
+        """[groups, facets], NaN where there are no pairs."""
+        loss, tokens = np.sum([np.asarray(self._losses(state.params, one)) for one in self._dev], axis=0)
+        losses: Floats = np.where(tokens > 0, loss / np.maximum(tokens, 1), np.nan)
+        return losses.reshape(self._policy.groups, -1)
 
     def state(self) -> dict[str, Any]:
         """Where the streams stand, and when the next measurement is due."""
         objective = None if self._objective is None else self._objective.sampler.state()
-        return {"next": self._next, "train": self._train.state(), "objective": objective}
+        return {
+            "next": self._next,
+            "times": self._times,
+            "train": self._train.state(),
+            "objective": objective,
+        }
 
     def restore(self, state: Mapping[str, Any] | None) -> None:
         if state is None:
             raise KeyError("the measurements of the policy")
-        self._next = int(state["next"])
+        self._next, self._times = int(state["next"]), int(state["times"])
         self._train.restore(state["train"])
         if self._objective is not None:
             self._objective.sampler.restore(state["objective"])
+
+
+def room(batch: BatchConfig) -> int:
+    """Tokens on both sides."""
+    return batch.rows * sum(batch.width)
 
 
 def commit(sampler: Sampler, cursors: Sequence[Any]) -> None:
@@ -121,18 +152,18 @@ class Objective:
             facet for facet, weight in enumerate(counts.tolist()) if weight > 0 and len(stores[facet])
         ]
         self._shares = counts[counting] / counts[counting].sum()
-        shape = BatchConfig(
+        self.shape = BatchConfig(
             rows=DEV_ROWS, length=recipe.batch.length, target_length=recipe.batch.target_length
         )
         share = placement.share(DEV_ROWS)
-        self._put, self._seed, self._optimiser = share.put, recipe.seed, recipe.optimiser
+        self._put, self._seed = share.put, recipe.seed
         self.sampler = RowSampler(
-            [stores[facet] for facet in counting], shape, recipe.seed, share.rows, purpose="objective"
+            [stores[facet] for facet in counting], self.shape, recipe.seed, share.rows, purpose="objective"
         )
         self._stepped = jax.jit(make_stepped(graph, recipe.optimiser))
 
     def step(self, step: int, state: TrainState) -> Params:
-        """The parameters after a step of the largest learning rate along −P·∇dev, on rows that are new."""
+        """The parameters after a small step along −P·∇dev, on rows that are new."""
         rng = np.random.default_rng([self._seed, step])
         (batch,), cursors = self.sampler.draw_rows(row_counts(self._shares, DEV_ROWS, rng).tolist())
         commit(self.sampler, cursors)
@@ -142,35 +173,43 @@ class Objective:
 
 def make_stepped(graph: Graph, optimiser: OptimiserConfig) -> Callable[[TrainState, Batch], Params]:
     def stepped(state: TrainState, batch: Batch) -> Params:
-        updates = jnp.maximum(state.step - state.skipped, 1).astype(jnp.float32)
-        unbias = 1.0 / (1.0 - optimiser.beta2**updates)
-        rate = learning_rate(optimiser, jnp.asarray(max(optimiser.warmup, 1)))
+        rate = STRIDE * learning_rate(optimiser, jnp.asarray(max(optimiser.warmup, 1)))
+        gradient = jax.grad(plain_loss, argnums=1)(graph, state.params, batch)
         params: Params = jax.tree.map(
-            lambda param, g, v: param - rate * g / (jnp.sqrt(v * unbias) + optimiser.eps + 1e-12),
+            lambda param, d: param - rate * d,
             state.params,
-            jax.grad(plain_loss, argnums=1)(graph, state.params, batch),
-            state.variance,
+            preconditioned(state, optimiser, gradient),
         )
         return params
 
     return stepped
 
 
-def make_measure(graph: Graph, facets: int) -> Callable[[Params, Params, Batch], Array]:
-    """Source use and alignment: [2, 5, F] sums over pairs, for `ratio`."""
+def preconditioned(state: TrainState, optimiser: OptimiserConfig, gradient: Params) -> Params:
+    """P·g, with Adam's P = 1/(√v̂ + eps)."""
+    updates = jnp.maximum(state.step - state.skipped, 1).astype(jnp.float32)
+    unbias = 1.0 / (1.0 - optimiser.beta2**updates)
+    direction: Params = jax.tree.map(
+        lambda g, v: g / (jnp.sqrt(v * unbias) + optimiser.eps + 1e-12), gradient, state.variance
+    )
+    return direction
 
-    def measure(params: Params, moved: Params, batch: Batch) -> Array:
+
+def make_measure(graph: Graph, facets: int) -> Callable[[Params, Params | None, Batch], Array]:
+    """Source use, and with `moved` parameters alignment: [1 or 2, 5, F] sums over pairs, for `ratio`."""
+
+    def measure(params: Params, moved: Params | None, batch: Batch) -> Array:
         facet = jnp.max(batch.facet, axis=1)  # a row is of one facet, and padding says 0
         pairs = jnp.max(batch.source_segment, axis=1, keepdims=True)
         swapped = jnp.where(batch.source_segment > 0, batch.source_segment % jnp.maximum(pairs, 1) + 1, 0)
         plain, length = score(graph, params, batch)  # [R, N] each
         other, _ = score(graph, params, batch._replace(source_segment=swapped))  # type: ignore[arg-type]
-        ahead, _ = score(graph, moved, batch)
         several = pairs > 1  # alone in its row, a pair has no other source
-        return jnp.stack([
-            pair_sums((plain - other) * several, length * several, facet, facets),
-            pair_sums(ahead - plain, length, facet, facets),
-        ])  # fmt: skip
+        found = [pair_sums((plain - other) * several, length * several, facet, facets)]
+        if moved is not None:
+            ahead, _ = score(graph, moved, batch)
+            found.append(pair_sums(ahead - plain, length, facet, facets))
+        return jnp.stack(found)
 
     return measure
 

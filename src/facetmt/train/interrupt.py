@@ -16,7 +16,10 @@ class Interrupted(Exception):
 
 
 class Interrupt:
-    """Turns the two signals into a flag, inside a `with`. A second signal changes nothing."""
+    """Turns the two signals into a flag, inside a `with`. A second signal changes nothing.
+
+    One inside another takes over what the outer one was asked, and hands back what it was asked itself.
+    """
 
     SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -25,11 +28,18 @@ class Interrupt:
 
     def __enter__(self) -> Self:
         self._former = {number: signal.signal(number, self._handle) for number in self.SIGNALS}
+        self.asked = self.asked or any(outer.asked for outer in self._outer())
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._former.items():
             signal.signal(number, handler)
+        for outer in self._outer():
+            outer.asked = outer.asked or self.asked
+
+    def _outer(self) -> list[Interrupt]:
+        owners = [getattr(handler, "__self__", None) for handler in self._former.values()]
+        return [owner for owner in owners if isinstance(owner, Interrupt)]
 
     def check(self) -> None:
         """Leave from here if a signal came."""

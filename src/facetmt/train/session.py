@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -18,13 +18,13 @@ from facetmt.model import transformer
 from facetmt.recipe import Recipe, differences, dump_recipe, load_recipe
 from facetmt.runlog import CHECKPOINTS, PULLS, RECIPE, RunLog, SilentLog
 from facetmt.train import checkpoint
+from facetmt.train.best import VOCABULARY
 from facetmt.train.place import Placement, Share
 from facetmt.train.processes import is_first_process, on_first_process
 from facetmt.train.signals import Opened, Signal, make_signal
 from facetmt.train.state import TrainState, create_state
 from facetmt.train.tally import Tally
 
-VOCABULARY = "vocabulary"  # the run's own copy of what translating needs
 SAMPLERS: dict[Draws, type[FacetSampler] | type[MixedSampler] | type[RowSampler]] = {
     "facet": FacetSampler,
     "whole": MixedSampler,
@@ -153,7 +153,9 @@ def began(directory: Path) -> bool:
 
 def new_session(recipe: Recipe, directory: Path, prepared: Prepared, *, fresh: bool) -> Session:
     """Step 0 of a run; `fresh` starts new logs."""
-    model = transformer.create(recipe.model, *vocabulary_sizes(prepared.vocabulary), seed=recipe.seed)
+    sizes = vocabulary_sizes(prepared.vocabulary)
+    model = transformer.create(recipe.model, *sizes, seed=recipe.seed)
+    exact = transformer.graph_of(replace(recipe.model, compute="float32"), *sizes)
     placement = Placement(split=recipe.train.split_state)
     share = placement.training_share(recipe.batch.rows)
     stores = prepared.stores("train")
@@ -169,7 +171,7 @@ def new_session(recipe: Recipe, directory: Path, prepared: Prepared, *, fresh: b
         state=placement.state(create_state(model.params)),
         scheduler=scheduler,
         sampler=sampler,
-        signal=make_signal(Opened(recipe, prepared, scheduler, sampler, model.graph, placement)),
+        signal=make_signal(Opened(recipe, prepared, scheduler, sampler, model.graph, exact, placement)),
         log=log,
         tally=Tally(),
         placement=placement,
@@ -182,16 +184,16 @@ def corpus(recipe: Recipe, prepared: Prepared) -> Corpus:
     """What the policy may know of the facets."""
     headers = [store.header for store in prepared.stores("train")]
     names = [facet.name for facet in prepared.facets]
-    if unknown := sorted(set(recipe.schedule.objective) - set(names)):
-        raise UserError(
-            f"schedule.objective names {', '.join(unknown)}, which is no facet of the corpus; "
-            f"choose among {', '.join(names)}"
-        )
+    schedule = recipe.schedule
+    for key, given in (("objective", schedule.objective), ("shares", schedule.shares)):
+        if unknown := sorted(set(given) - set(names)):
+            raise UserError(
+                f"schedule.{key} names {', '.join(unknown)}, which is no facet of the corpus; "
+                f"choose among {', '.join(names)}"
+            )
     with_dev = [len(store) > 0 for store in prepared.stores("dev")]
     if blind := [
-        name
-        for name, dev in zip(names, with_dev, strict=True)
-        if recipe.schedule.objective.get(name) and not dev
+        name for name, dev in zip(names, with_dev, strict=True) if schedule.objective.get(name) and not dev
     ]:
         raise UserError(
             f"schedule.objective: {', '.join(blind)} cannot count without dev text; add some, or leave it out"

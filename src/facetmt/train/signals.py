@@ -31,6 +31,7 @@ class Opened(NamedTuple):
     scheduler: FacetScheduler
     sampler: Sampler
     graph: Graph
+    exact: Graph  # the same in float32, for small differences that bfloat16 would round away
     placement: Placement
 
 
@@ -170,7 +171,7 @@ class Watched(Nothing):
         if not isinstance(policy, Auto):
             raise TypeError(f"{type(policy).__name__} cannot use this evidence")
         self._evidence = Evidence(
-            opened.recipe, opened.prepared, opened.graph, opened.placement, policy, opened.sampler.epochs
+            opened.recipe, opened.prepared, opened.exact, opened.placement, policy, opened.sampler.epochs
         )
 
     def before_step(self, step: int, state: TrainState) -> Sequence[str]:

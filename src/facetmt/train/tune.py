@@ -95,8 +95,14 @@ class Search:
     def check(self) -> None:
         """Refuse a misspelt key or an impossible value at once, and values that differ from the study's."""
         first = {key: values[0] for key, values in self.grid.items()}
-        for settings in ({**first, key: value} for key, values in self.grid.items() for value in values):
-            self.load(settings)
+        variants = ({**first, key: value} for key, values in self.grid.items() for value in values)
+        schedules = [self.load(settings).schedule for settings in variants]
+        for rate in ("learning_rate", "exploration"):
+            if f"schedule.{rate}" in self.grid and not any(rate in one.row.rates for one in schedules):
+                raise UserError(
+                    f"--grid: policy {schedules[0].policy} has no schedule.{rate} to tune; "
+                    "give other keys, or --set schedule.policy=exp3"
+                )
         for trial in self.study.get_trials(deepcopy=False):
             for key, known in trial.distributions.items():
                 if key in self.grid and tuple(self.grid[key]) != tuple(known.choices):

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from facetmt.bandit import REWARDS, Exp3, Exp3S, Odm, temperature_probs
 from facetmt.bandit.config import ScheduleConfig, build_scheduler
 from facetmt.bandit.schedules import Corpus
+from facetmt.bandit.unimax import unimax_probs
 
 NAMES, SIZES = ["a", "b", "c"], [10, 30, 60]
 CORPUS = Corpus(NAMES, SIZES, tokens=[100, 300, 600], planned=3000.0, with_dev=[True, True, False])
@@ -65,15 +67,35 @@ def test_unimax_is_uniform_but_for_what_would_be_repeated_too_often():
 
 
 @pytest.mark.parametrize(
-    ("objective", "counts"), [({}, [1, 1, 0]), ({"b": 2.0}, [0, 1, 0]), ({"a": 1.0, "b": 2.0}, [0.5, 1, 0])]
+    ("objective", "counts", "parts"),
+    [
+        ({}, [1, 1, 0], [1, 1, 0.5]),
+        ({"b": 2.0}, [0, 1, 0], [0.5, 1, 0.5]),
+        ({"a": 1.0, "b": 2.0}, [0.5, 1, 0], [1, 1, 0.5]),
+    ],
 )
-def test_auto_starts_as_unimax_and_knows_what_counts(objective, counts):
+def test_auto_knows_what_counts_and_what_does_not_starts_with_half_a_share(objective, counts, parts):
     config = ScheduleConfig(policy="auto", objective=objective)
     policy = build_scheduler(config, CORPUS, seed=1, rows=8).policy
-    assert np.array_equal(
-        policy.probs(), build_scheduler(ScheduleConfig(policy="unimax"), CORPUS, 1, 8).probs()
-    )
+    prior = unimax_probs(CORPUS.tokens, CORPUS.planned, 10.0, parts)
+    assert np.allclose(policy.probs(), prior, rtol=1e-12)
     assert policy.counts.tolist() == counts
+
+
+def test_what_only_helps_starts_with_no_more_than_what_counts():
+    names = [f"f{index}" for index in range(11)]
+    corpus = Corpus(names, [1000] * 11, [10_000] * 11, planned=20_000.0, with_dev=[True] * 11)
+    policy = build_scheduler(ScheduleConfig(policy="auto", objective={"f3": 1}), corpus, 1, 8).policy
+    assert math.isclose(policy.probs()[3], 0.5) and np.allclose(np.delete(policy.probs(), 3), 0.05)
+
+
+def test_auto_without_evidence_is_unimax_batch_for_batch():
+    corpus = replace(CORPUS, with_dev=[True, True, True])
+    auto, unimax = (
+        build_scheduler(ScheduleConfig(policy=name), corpus, 1, 64) for name in ("auto", "unimax")
+    )
+    for _ in range(200):
+        assert auto.pull().rows == unimax.pull().rows
 
 
 def test_batches_may_be_mixed_for_every_policy_but_that_of_the_whole():
@@ -84,7 +106,18 @@ def test_batches_may_be_mixed_for_every_policy_but_that_of_the_whole():
         ScheduleConfig(policy="mixed", batches="homogeneous")
 
 
-@pytest.mark.parametrize("objective", [{"a": -1.0}, {"a": math.nan}, {"a": 0.0}])
-def test_an_objective_needs_a_weight(objective):
-    with pytest.raises(ValueError, match="objective"):
-        ScheduleConfig(objective=objective)
+@pytest.mark.parametrize("numbers", [{"a": -1.0}, {"a": math.nan}, {"a": 0.0}])
+@pytest.mark.parametrize("key", ["objective", "shares"])
+def test_objective_and_shares_need_a_number_above_0(key, numbers):
+    with pytest.raises(ValueError, match=f"{key} gives"):
+        ScheduleConfig(policy="static", **{key: numbers})
+
+
+def test_static_shares_are_given_by_name():
+    config = ScheduleConfig(policy="static", shares={"c": 3.0, "a": 1.0})
+    assert build_scheduler(config, CORPUS, seed=1).probs().tolist() == [0.25, 0.0, 0.75]
+    assert config.label == "static (c 75 %, a 25 %)"
+    four = {"a": 1.0, "b": 1.0, "c": 7.0, "d": 1.0}
+    assert ScheduleConfig(policy="static", shares=four).label == "static (c 70 %, a 10 %, 2 more)"
+    with pytest.raises(ValueError, match="shares are of policy static, not of exp3"):
+        ScheduleConfig(policy="exp3", shares={"a": 1.0})

@@ -50,6 +50,35 @@ def test_the_error_of_a_slope_is_true():
     assert math.isclose(estimate.value.std(), float(np.median(estimate.error)), rel_tol=0.1)
 
 
+def test_the_error_of_a_slope_knows_that_other_rows_have_other_slopes():
+    """Four groups of rows whose slopes differ by 0.2: the mean of four is off by 0.1."""
+    rng = np.random.default_rng(3)
+    slope, tilt = Slope(1000, 4), rng.normal(0, 0.2, (4, 1000))
+    for step in range(50, 2001, 50):
+        slope.add(step, 4.0 - (0.5 + tilt) * math.log(step) + rng.normal(0, 0.01, (4, 1000)))
+    estimate = slope.estimate()
+    assert math.isclose(estimate.value.std(), 0.1, rel_tol=0.1)
+    assert math.isclose(math.sqrt(np.mean(estimate.error**2)), 0.1, rel_tol=0.1)
+
+
+def test_a_facet_with_a_single_group_of_rows_has_no_known_slope():
+    slope = Slope(2, 3)
+    for step in range(50, 2001, 50):
+        values = np.full((3, 2), 4.0 - 0.5 * math.log(step))
+        values[1:, 1] = math.nan
+        slope.add(step, values)
+    assert slope.estimate().known.tolist() == [True, False]
+
+
+def test_facets_of_grouped_slopes_may_change_places():
+    saved, restored = Slope(2, 3), Slope(3, 3)
+    for step in range(50, 501, 50):
+        saved.add(step, 4.0 - np.array([0.5, 0.2]) * math.log(step) * np.array([[0.9], [1.0], [1.1]]))
+    restored.restore(saved.state(), [1, None, 0])
+    assert np.array_equal(restored.estimate().value[[2, 0]], saved.estimate().value)
+    assert restored.estimate().known.tolist() == [True, False, True]
+
+
 def test_a_few_points_are_no_slope():
     slope = Slope(1)
     for step in (10, 20, 30, 40):

@@ -23,6 +23,14 @@ def test_what_a_capped_facet_leaves_may_be_too_much_for_the_next():
     assert np.allclose(shares * 6_000, [100, 1_000, 4_900], atol=1e-9)
 
 
+def test_weights_by_hand():
+    # the second facet counts half; the third is capped
+    shares = unimax_probs([50_000, 60_000, 280], budget=100_000, weights=[1.0, 0.5, 1.0])
+    assert np.allclose(shares, [0.972 * 2 / 3, 0.972 / 3, 0.028], atol=1e-12)
+    with pytest.raises(ValueError, match="weights must be positive"):
+        unimax_probs([1, 2], 10, weights=[1.0, 0.0])
+
+
 @given(sizes, budgets, caps)
 def test_a_distribution_in_the_order_of_the_sizes(tokens, budget, cap):
     shares = unimax_probs(tokens, budget, cap)

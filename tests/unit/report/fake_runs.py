@@ -166,9 +166,9 @@ class Measurements:
     def __call__(self, step, losses, rng):
         self._next, self.times = next_measurement(step), self.times + 1
         noise = 0.002 * rng.standard_normal(len(losses))
-        errors = np.full(len(losses), 0.02)
+        errors = np.full(len(losses), 0.12)
         return [
-            *self.policy.observe_dev(step, losses + noise),
+            *self.policy.observe_dev(step, np.tile(losses + noise, (self.policy.groups, 1))),
             *self.policy.observe_use(step, self.use + noise, errors),
         ]
 

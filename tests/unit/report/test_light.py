@@ -8,7 +8,18 @@ import pytest
 
 TRAINING = {"jax", "jaxlib", "flax", "optax", "orbax", "optuna", "tensorstore"}
 SUBWORDS = {"sentencepiece", "sacremoses"}
-PARTS = ("page", "page.serve", "figures", "tables", "card", "replay", "health", "study")
+PARTS = (
+    "page",
+    "page.serve",
+    "figures",
+    "tables",
+    "card",
+    "replay",
+    "health",
+    "trials",
+    "studies.summary",
+    "diagnose",
+)
 
 
 @pytest.fixture(scope="module")

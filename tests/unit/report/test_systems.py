@@ -129,3 +129,17 @@ def test_a_step_costs_what_it_costs_however_often_the_run_was_resumed(seeds, tmp
 def test_systems_are_grouped_by_their_policies(mixed_dir, auto_dir, blend_dir):
     systems = group_systems([Run(directory) for directory in (mixed_dir, auto_dir, blend_dir)])
     assert [system.kind for system in systems] == ["Base", "Auto", "Bandit"]
+
+
+def test_runs_named_by_their_seed_are_called_by_their_folder_unless_that_says_too_little(fake, tmp_path):
+    for folder, policy, seeds in (("a", "exp3", (1, 2)), ("b", "mixed", (7,))):
+        for seed in seeds:
+            fake.write_run(
+                tmp_path / folder / str(seed), policy=policy, seed=seed, steps=20, sentences=2, validations=1
+            )
+    study = [Run(tmp_path / name) for name in ("a/1", "a/2", "b/7")]
+    assert [system.name for system in group_systems(study)] == ["a (2 seeds)", "b"]
+    assert group_systems(study)[0].rows == ("a/1", "a/2")
+    shutil.copytree(tmp_path / "b" / "7", tmp_path / "a" / "7")
+    one_folder = [Run(tmp_path / name) for name in ("a/1", "a/7")]
+    assert [system.name for system in group_systems(one_folder)] == ["a/1", "a/7"]

@@ -7,11 +7,15 @@ import numpy as np
 import pytest
 
 from facetmt.data.config import DataConfig
+from facetmt.errors import UserError
 from facetmt.select import filter as module
-from facetmt.select.trusted import FilterConfig
+from facetmt.select.cds import ByTrustedText
+from facetmt.select.keep import KeepConfig, Kept
+from facetmt.select.source_use import BySourceUse
+from facetmt.select.trusted import TuningConfig
 from facetmt.train.interrupt import EXIT_CODE, Interrupted
 
-CONFIG = FilterConfig(keep=0.5)
+CONFIG = KeepConfig(keep=0.5)
 TRUSTED = (Path("trusted.de"), Path("trusted.en"))
 
 
@@ -23,14 +27,15 @@ def filtered(corpus, tmp_path, monkeypatch):
     def run(error=None, bleu=12.0, out=None):
         model = SimpleNamespace(recipe=SimpleNamespace(data=data), notes=("a note",), steps=(9,), bleu=bleu)
 
-        def scores(model, texts, *rest):
+        def scores(criterion, text, *rest):
             if error is not None:
                 raise error
-            return [np.arange(text.lines, dtype=np.float32) for text in texts]
+            return np.arange(text.lines, dtype=np.float32).reshape(1, -1, 1)
 
+        by = SimpleNamespace(criterion=lambda *given: None, about=lambda: {"by": "cds"})
         monkeypatch.setattr(module, "load_model", lambda run: model)
-        monkeypatch.setattr(module, "scores_of", scores)
-        return module.filter_corpus(Path("run"), TRUSTED, None, CONFIG, out or tmp_path / "out")
+        monkeypatch.setattr(module, "score_text", scores)
+        return module.filter_corpus(Path("run"), by, CONFIG, out or tmp_path / "out")
 
     return run
 
@@ -58,3 +63,38 @@ def test_a_signal_leaves_the_exit_code_and_the_way_on(filtered, tmp_path, capsys
     said = capsys.readouterr().err
     assert f"what is done is kept in {tmp_path}/out/.filter: run the same command again to continue" in said
     assert not (tmp_path / "out").exists()
+
+
+def way(by, **given):
+    options = dict.fromkeys(("trusted", "facet", "stages", "steps", "others"))
+    return module.way(by, **{**options, "keep": 0.7, **given})
+
+
+def test_the_options_make_the_criterion():
+    assert way("cds", trusted=TRUSTED, steps=9) == ByTrustedText(TRUSTED, None, TuningConfig(steps=9))
+    assert way("source-use", keep="auto") == BySourceUse()
+    assert way("source-use", others=6) == BySourceUse(others=6)
+
+
+@pytest.mark.parametrize(
+    ("by", "given", "complaint"),
+    [
+        ("cds", {}, "--trusted: --by cds needs text that you trust; give its source and target file, or use"),
+        ("cds", {"trusted": TRUSTED, "others": 4}, "--others: --by cds compares no sources; leave it out"),
+        ("cds", {"trusted": TRUSTED, "keep": "auto"}, "--keep auto: only --by source-use estimates"),
+        ("source-use", {"trusted": TRUSTED}, "--trusted: --by source-use uses no trusted text; leave it"),
+        ("source-use", {"facet": "it", "steps": 5}, "--facet, --steps: --by source-use uses no trusted text"),
+        ("source-use", {"others": 1}, "--others 1: too few to compare with each other; give at least 2"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(by, given, complaint):
+    with pytest.raises(UserError, match=complaint):
+        way(by, **given)
+
+
+def test_the_estimate_is_said_where_there_is_one(tmp_path):
+    kept = Kept(["it", "it_back"], 200, 140, 0.5, 0.25, tmp_path / "train.keep")
+    said = module.line_of(kept)
+    assert said.startswith("it, it_back: 140 of 200 pairs kept (70.0%) in ")
+    assert said.endswith("train.keep; an estimated 25.0% of the pairs are misaligned")
+    assert module.line_of(kept._replace(misaligned=None)).endswith("train.keep")

@@ -8,16 +8,15 @@ import pytest
 from facetmt.data.config import DataConfig
 from facetmt.data.discover import discover
 from facetmt.errors import UserError
-from facetmt.select.cds import training_texts
-from facetmt.select.keep import write_choice
-from facetmt.select.trusted import FilterConfig
+from facetmt.select.keep import KeepConfig, share_or_auto, write_choice
+from facetmt.select.texts import training_texts
 
 
 def chosen(folder, scores, settings, **data):
     """The lines of each train.keep, and what was said of them."""
     texts = training_texts(DataConfig(root=str(folder), **data))
-    values = [np.array(some, np.float32) for some in scores]
-    told = write_choice(texts, values, FilterConfig(**settings), folder, {"run": "runs/noisy"})
+    values = [np.array(some, np.float32).T.reshape(1, len(np.transpose(some)), -1) for some in scores]
+    told = write_choice(texts, values, KeepConfig(**settings), folder, {"run": "runs/noisy"})
     return [(folder / text.folder / "train.keep").read_text().split() for text in texts], told
 
 
@@ -76,3 +75,33 @@ def test_a_facet_without_pairs_is_named(two_facets):
     ):
         chosen(two_facets, nothing, {"keep": 0.5, "rank": "within"}, source="de", target="en")
     assert not list(two_facets.rglob("train.keep"))
+
+
+# scores, and the scores of wrong pairs: half of the first text and nothing of the second scores as low
+ESTIMATED = (
+    [[-1, 1, 7, 8], [-1, -1, 1, 1]],
+    [[0, 6, 7, 8], [-3, -3, -2, -2]],
+)
+
+
+@pytest.mark.parametrize(
+    ("rank", "kept"),
+    [("within", ("0011", "1111")), ("across", ("0111", "0111"))],
+)
+def test_as_much_is_removed_as_is_estimated_to_be_misaligned(two_facets, rank, kept):
+    settings = {"keep": "auto", "rank": rank}
+    found, told = chosen(two_facets, ESTIMATED, settings, source="de", target="en")
+    assert tuple("".join(one) for one in found) == kept
+    assert [one.misaligned for one in told] == [0.5, 0.0]
+
+
+@pytest.mark.parametrize("keep", [0.0, 1.1, float("nan")])
+def test_shares_are_checked(keep):
+    with pytest.raises(UserError, match=f"--keep {keep}: not a share; give more than 0 and at most 1"):
+        KeepConfig(keep=keep)
+
+
+def test_the_word_for_a_share():
+    assert (share_or_auto("0.4"), share_or_auto("auto")) == (0.4, "auto")
+    with pytest.raises(UserError, match="--keep most: not a share; give more than 0 and at most 1, or auto"):
+        share_or_auto("most")

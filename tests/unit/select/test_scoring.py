@@ -4,78 +4,49 @@ import jax
 import numpy as np
 import pytest
 
-from facetmt.data.config import BatchConfig, DataConfig, VocabConfig
-from facetmt.data.prepare import prepare
+from facetmt.data.corpus import Facet
 from facetmt.errors import UserError
-from facetmt.model import transformer
-from facetmt.model.config import ModelConfig
-from facetmt.select.cds import score_text, training_texts
-from facetmt.select.scoring import Scorer, clipped, contrast, encode_pairs
-from facetmt.train.restore import TrainedModel
-
-SHAPE = BatchConfig(rows=4, length=40)
-
-
-class Recipe:
-    """The part of a recipe that scoring reads."""
-
-    batch = SHAPE
-
-    def __init__(self, data):
-        self.data = data
+from facetmt.select.cds import Contrast
+from facetmt.select.criterion import score_text
+from facetmt.select.keep import mean_scores
+from facetmt.select.scoring import clipped
+from facetmt.select.texts import Pairs, training_texts
 
 
 @pytest.fixture
-def model(corpus, tmp_path):
-    """A model of both directions that was never trained."""
-    data = DataConfig(
-        root=str(tmp_path / "corpus"),
-        pivot="en",
-        direction="many-to-many",
-        max_length=40,
-        vocab=VocabConfig("bpe", 120, coverage=1.0),
-    )
-    codec = prepare(data, tmp_path, tmp_path / "prepared").codec
-    config = ModelConfig(preset="tiny", width=8, mlp=8, heads=1, encoder_layers=1, decoder_layers=1)
-    made = transformer.create(config, codec.vocabulary.target_size, None, seed=1)
-    return TrainedModel(Recipe(data), codec, *made, (0,), None, trained_steps=0, fingerprint={}, notes=())
+def contrast(model, untrained):
+    return Contrast(model, untrained(seed=2).params)
 
 
-@pytest.fixture
-def scorer(model):
-    other = transformer.create(
-        ModelConfig(preset="tiny", width=8, mlp=8, heads=1, encoder_layers=1, decoder_layers=1),
-        model.codec.vocabulary.target_size,
-        None,
-        seed=2,
-    )
-    scorer = Scorer(contrast, model.graph, SHAPE)
-    return scorer, scorer.place((other.params, model.params))
+def direct(criterion, facet, lines):
+    """The scores of some pairs, without a text around them."""
+    pairs = Pairs(np.arange(len(lines[0])), *lines)
+    return criterion.start(None, Facet(facet, "", "", {}), lambda: None)(pairs, 1)
 
 
-def test_both_directions_decide_together(model, scorer, tmp_path):
+def test_both_directions_decide_together(model, contrast, tmp_path):
     text = training_texts(model.recipe.data)[0]
-    whole = score_text(model, text, *scorer, {}, tmp_path / "work", lambda: None)
+    whole = mean_scores(score_text(contrast, text, "strict", tmp_path / "work", lambda: None))
     lines = [(tmp_path / "corpus" / "it" / f"train.{side}").read_text().splitlines() for side in ("de", "en")]
-    there = scorer[0](scorer[1], encode_pairs(model.codec, "it_de-en", *lines))
-    back = scorer[0](scorer[1], encode_pairs(model.codec, "it_en-de", *reversed(lines)))
+    there = direct(contrast, "it_de-en", lines)
+    back = direct(contrast, "it_en-de", lines[::-1])
     assert whole == pytest.approx((there + back) / 2, abs=1e-5)
     assert np.abs(there - back).max() > 0.01  # either alone would be something else
 
 
-def test_lines_without_a_pair_have_no_score(model, scorer, tmp_path):
+def test_lines_without_a_pair_have_no_score(model, contrast, tmp_path):
     path = tmp_path / "corpus" / "it" / "train.de"
     lines = path.read_text().splitlines()
     path.write_text("\n".join(["", *lines[1:]]) + "\n")
     text = training_texts(model.recipe.data)[0]
-    scores = score_text(model, text, *scorer, {}, tmp_path / "work", lambda: None)
-    assert scores[0] == -np.inf and np.isfinite(scores[1:]).all()
+    scores = score_text(contrast, text, "strict", tmp_path / "work", lambda: None)
+    assert (scores[:, 0] == -np.inf).all() and np.isfinite(scores[:, 1:]).all()
 
 
-def test_scores_that_are_not_finite_are_an_error(model, scorer):
-    broken = jax.tree.map(lambda leaf: leaf * np.nan, scorer[1])
+def test_scores_that_are_not_finite_are_an_error(model):
+    broken = Contrast(model, jax.tree.map(lambda leaf: leaf * np.nan, model.params))
     with pytest.raises(UserError, match="log-probabilities of a model are not finite"):
-        scorer[0](broken, encode_pairs(model.codec, "it_de-en", ["haus"], ["house"]))
+        direct(broken, "it_de-en", (["haus"], ["house"]))
 
 
 def test_what_is_longer_than_a_row_keeps_its_beginning_and_its_end_symbol():

@@ -5,7 +5,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from facetmt.data.corpus import Facet
-from facetmt.train.apply import evaluation_notes, print_scores, regular_size
+from facetmt.train.apply import evaluation_notes, print_scores
+from facetmt.train.standard_input import regular_size
 
 MODEL = SimpleNamespace(
     steps=(400,),

@@ -1,5 +1,6 @@
 """What auto is told, on a model that is small enough to check by hand."""
 
+import math
 from types import SimpleNamespace
 
 import jax
@@ -7,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from facetmt.bandit.auto import Auto, next_measurement
+from facetmt.bandit.auto import Auto
 from facetmt.data.batch import EOS
 from facetmt.data.config import BatchConfig
 from facetmt.data.dev import DevSet
@@ -75,10 +76,9 @@ def evidence(prepared, objective=None):
 
 def test_text_whose_targets_do_not_depend_on_its_sources_is_found(prepared, trained):
     policy, measure = evidence(prepared)
-    news, step = [], next_measurement(0)
-    while step < 200:
+    news = []
+    while (step := measure.state()["next"]) < 2000:
         news += measure(step, trained)
-        step = next_measurement(step)
     assert policy.probs()[1] < 0.2
     assert any("noise reduced to" in sentence for sentence in news)
 
@@ -86,15 +86,26 @@ def test_text_whose_targets_do_not_depend_on_its_sources_is_found(prepared, trai
 def test_nothing_is_measured_between_the_times_and_all_of_it_continues_from_its_state(prepared, trained):
     policy, measure = evidence(prepared)
     assert measure(7, trained) == [] and np.array_equal(policy.probs(), [0.5, 0.5])
-    steps = [50, 55, 61, 68, 75, 83]
-    for step in steps[:3]:
-        measure(step, trained)
+    for _ in range(3):
+        measure(measure.state()["next"], trained)
     again, resumed = evidence(prepared)
     again.restore(policy.state(), [0, 1])
     resumed.restore(measure.state())
-    for step in steps[3:]:
+    for _ in range(3):
+        step = measure.state()["next"]
         assert measure(step, trained) == resumed(step, trained)
     assert again.state() == policy.state() and np.array_equal(again.probs(), policy.probs())
+
+
+def test_the_cost_of_measuring_sets_the_pause(prepared):
+    """2 x 4 rows of 24 tokens are measured, where a step has 8 rows of 12 tokens."""
+    _, all_count = evidence(prepared, [1.0, 1.0])
+    _, one_counts = evidence(prepared)
+    # the dev pairs fill two batches of the same shape, every third time; two passes, or three and a gradient
+    plain = (2 + 2 / 3) * 8 * 48 / (3 * 8 * 24)
+    aligned = ((3 + 2 / 3) * 8 * 48 + 3 * 64 * 24) / (3 * 8 * 24)
+    assert all_count.state()["next"] == 50 > plain / 0.1
+    assert one_counts.state()["next"] == math.ceil(aligned / 0.1)
 
 
 def test_source_use_and_alignment_by_hand(prepared, trained):
@@ -119,6 +130,37 @@ def test_source_use_and_alignment_by_hand(prepared, trained):
         assert ratio(use)[0][facet] == pytest.approx(float((plain - swapped)[rows].sum()) / tokens, rel=1e-4)
         assert ratio(gain)[0][facet] == pytest.approx(float((ahead - plain)[rows].sum()) / tokens, rel=1e-3)
     assert ratio(use)[0][0] > ratio(use)[0][1]
+
+
+def test_alignment_is_the_product_of_the_gradients(prepared, trained):
+    """⟨P·∇dev, ∇train_i⟩, so small a step that no curvature shows."""
+    from facetmt.data.sampler import RowSampler
+    from facetmt.train.evidence import STRIDE, make_stepped
+    from facetmt.train.loss import plain_loss
+
+    shape = BatchConfig(rows=4, length=12)
+    (dev,), _ = RowSampler(prepared.stores("dev")[:1], shape, 5).draw_rows([4])
+    (batch,), _ = RowSampler(prepared.stores("train"), shape, 5).draw_rows([2, 2])
+    moved = make_stepped(MODEL.graph, RECIPE.optimiser)(trained, dev)
+    _, gain = np.asarray(make_measure(MODEL.graph, 2)(trained.params, moved, batch), np.float64)
+    slope = jax.grad(plain_loss, argnums=1)
+    unbias = 1 / (1 - RECIPE.optimiser.beta2 ** float(trained.step))
+    direction = jax.tree.map(
+        lambda g, v: g / np.sqrt(v * unbias + 1e-24),
+        slope(MODEL.graph, trained.params, dev),
+        trained.variance,
+    )
+    for facet, rows in enumerate((slice(0, 2), slice(2, 4))):
+        one = type(batch)(*(field[rows] for field in batch))
+        product = sum(
+            float(jnp.vdot(p, g))
+            for p, g in zip(
+                jax.tree.leaves(direction),
+                jax.tree.leaves(slope(MODEL.graph, trained.params, one)),
+                strict=True,
+            )
+        )
+        assert ratio(gain)[0][facet] == pytest.approx(0.01 * STRIDE * product, rel=0.05, abs=1e-6)
 
 
 def test_a_ratio_and_its_error():

@@ -16,3 +16,13 @@ def test_a_signal_only_sets_a_flag_and_a_second_one_changes_nothing(number):
         with pytest.raises(Interrupted):
             interrupt.check()
     assert signal.getsignal(number) == former
+
+
+def test_one_inside_another_knows_what_was_asked_before_and_says_what_was_asked_of_it():
+    with Interrupt() as outer:
+        with Interrupt() as inner:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert inner.asked and not outer.asked
+        assert outer.asked
+        with Interrupt() as later:
+            assert later.asked

@@ -118,6 +118,8 @@ def test_an_objective_that_cannot_be_measured_is_refused(recipe, objective, said
     with pytest.raises(UserError, match=said):
         corpus(recipe(f"schedule.objective={objective}"), prepared())
     corpus(recipe("schedule.objective={it: 1, law: 0}"), prepared())
+    with pytest.raises(UserError, match="shares names ti, which is no facet"):
+        corpus(recipe("schedule.policy=static", "schedule.shares={ti: 1}"), prepared())
 
 
 def test_a_reward_that_teaches_the_policy_nothing_is_mentioned(recipe):

@@ -15,7 +15,8 @@ GRID = {"schedule.exploration": [0.1, 0.2, 0.3], "train.patience": [None, 2]}
 @pytest.fixture
 def recipe(tmp_path):
     path = tmp_path / "recipe.yaml"
-    path.write_text("data: {root: corpus, source: de, target: en}\n", encoding="utf-8")
+    text = "data: {root: corpus, source: de, target: en}\nschedule: {policy: exp3}\n"
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -119,6 +120,12 @@ def test_mistakes_are_found_before_the_first_run(recipe, trained, tmp_path):
         search(recipe, tmp_path / "out", {"schedule.gamma": [1, 2]})
     with pytest.raises(UserError, match=r"schedule\.exploration=7: schedule\.exploration: exploration must"):
         search(recipe, tmp_path / "out", {"schedule.exploration": [0.1, 7]})
+    with pytest.raises(
+        UserError, match=r"policy auto has no schedule\.exploration to tune; give other keys, or"
+    ):
+        search(
+            recipe, tmp_path / "out", {"schedule.exploration": [0.1], "schedule.policy": ["auto", "mixed"]}
+        )
     search(recipe, tmp_path / "out", {"schedule.exploration": [0.1]})
     with pytest.raises(
         UserError, match=r"tries schedule\.exploration=0\.1; give the same --grid or another --out"

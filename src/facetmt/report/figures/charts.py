@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from facetmt.report.digest import Digest
-from facetmt.report.figures import bars, curves
+from facetmt.report.figures import bars, curves, heat
 from facetmt.report.figures.plots import Style
 
 NO_ARMS = "This run draws from all facets at once: one arm, no curriculum."
 NO_REWARDS = "This run learned from no rewards."
 NO_FACET_REWARDS = "No reward of this run belongs to a single facet."
+NOT_MEASURED = "Not measured for this run; measure it with `facetmt transfer RUN`."
 NOT_YET = "Nothing of this kind is logged yet."
 
 
@@ -41,7 +42,8 @@ CHARTS = {
     ),
     "scaled": Chart(
         "Scaled reward by facet",
-        "What the bandit learned from: above 0 raises a facet's probability, below 0 lowers it.",
+        "What the bandit learned from: above 0 raises a facet's probability, below 0 lowers it. "
+        "`facetmt diagnose RUN` says whether the differences are more than noise.",
         NO_FACET_REWARDS,
         per_run=True,
     ),
@@ -49,6 +51,13 @@ CHARTS = {
     "loss": Chart("Average dev loss", "Lower is better; a rise at the end is overfitting."),
     "facet-bleu": Chart("Dev BLEU by facet", "Whether one facet pays for another’s gain.", per_run=True),
     "facet-loss": Chart("Dev loss by facet", "The same by loss, which is less noisy.", per_run=True),
+    "transfer": Chart(
+        "Effect of training on one facet on the dev loss of another",
+        "Relative to the average of the row, 1: above it training there helps more, below 0 it harms.",
+        NOT_MEASURED,
+        per_run=True,
+        style="wide",
+    ),
     "raw": Chart(
         "Raw rewards",
         "Median, and the two quantiles that rewards are clipped to; near one of them the scale is saturated.",
@@ -98,6 +107,7 @@ def all_figures(runs: Sequence[Digest], facets: Sequence[str], styles: Style) ->
         "loss": curves.average_quality(runs, "loss"),
         "facet-bleu": [curves.facet_quality(run, styles, "bleu") for run in runs],
         "facet-loss": [curves.facet_quality(run, styles, "loss") for run in runs],
+        "transfer": [heat.transfer(run) for run in runs],
         "raw": [curves.raw_rewards(run, curves.run_colour(index, runs)) for index, run in enumerate(runs)],
         "training": curves.training_loss(runs),
         "costs": bars.costs(runs),

@@ -9,6 +9,7 @@ from facetmt.report.figures.charts import described
 from facetmt.report.page import sections
 from facetmt.report.page.headline import cards, health, subtitle, title_of, warnings
 from facetmt.report.page.markup import chart, grid, safe
+from facetmt.report.page.transfer import any_measured, transfer_findings
 
 ORDERS = {
     "share": "most drawn",
@@ -41,6 +42,11 @@ def body(runs: Sequence[Digest], facets: Sequence[str]) -> str:
         charts("epochs", "scaled"),
         "<h2>What it achieved</h2>",
         charts("bleu", "loss", "facet-bleu", "facet-loss"),
+        *(
+            ["<h2>Which facet helps which</h2>", charts("transfer"), transfer_findings(runs)]
+            if any_measured(runs)
+            else []
+        ),
         "<h2>What it learned from, and what it cost</h2>",
         charts("raw", "training"),
         charts("costs"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from facetmt.errors import UserError
 from facetmt.report.page.render import RELOAD, render
-from facetmt.runlog import FACETS, METRICS, OUTCOMES, PROBS, PULLS, SCORES, VALIDATION, Run
+from facetmt.runlog import FACETS, METRICS, OUTCOMES, PROBS, PULLS, SCORES, TRANSFER, VALIDATION, Run
 
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "localhost")
@@ -48,7 +48,7 @@ class LivePage:
 
     def _stamp(self) -> str:
         """Version of the logs: their sizes and times of change."""
-        names = (PULLS, PROBS, METRICS, VALIDATION, SCORES, FACETS)
+        names = (PULLS, PROBS, METRICS, VALIDATION, SCORES, FACETS, TRANSFER)
         paths = [run / name for run in self._runs for name in names]
         paths += [path for run in self._runs for path in sorted(run.glob(f"{OUTCOMES}/*/{SCORES}"))]
         facts = [

@@ -7,7 +7,7 @@ import pytest
 
 from facetmt.errors import UserError
 from facetmt.train import checkpoint
-from facetmt.train.restore import choose
+from facetmt.train.best import choose
 
 BEST = {10: [], 20: [[4.0, 20]], 30: [[5.0, 20], [4.5, 30], [4.0, 7]]}  # dev BLEU and step, as known then
 

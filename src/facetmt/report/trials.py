@@ -37,7 +37,7 @@ class Tried:
         return Run(self.run).validation if there else []
 
 
-def write_study(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> Path:
+def write_trials(keys: Sequence[str], tried: Sequence[Tried], out: Path) -> Path:
     """Write the page of these settings, given best first; it needs only a browser."""
     packer = Packer()
     charts = {"trials": scores_figure(keys, tried), "curves": curves_figure(keys, tried)}

@@ -1,9 +1,11 @@
+from pathlib import Path
+
 import pytest
 
+from facetmt.data.chunks import Files
 from facetmt.data.config import DataConfig, FacetConfig
 from facetmt.errors import UserError
-from facetmt.select.cds import training_texts
-from facetmt.select.trusted import FilterConfig
+from facetmt.select.texts import all_rows, pairs_of, part_lines, training_texts
 
 
 def test_the_training_texts_are_found(corpus, tmp_path):
@@ -59,9 +61,20 @@ def test_text_outside_the_corpus_is_refused_before_anything_is_trained(corpus, t
         training_texts(data)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"keep": 0.0}, {"keep": 1.1}, {"keep": float("nan")}, {"stages": 0}, {"steps": 0}]
-)
-def test_shares_and_counts_are_checked(settings):
-    with pytest.raises(UserError, match=r"more than 0 and at most 1|at least 1 of each"):
-        FilterConfig(**settings)
+def test_the_lines_of_a_label(corpus, tmp_path, write_lines):
+    folder = tmp_path / "corpus" / "it"
+    for split, count in (("train", 60), ("dev", 9), ("test", 4)):
+        write_lines(folder / f"{split}.facet", ["a", "b", "b"] * 20 if split == "train" else ["a"] * count)
+    (text,) = training_texts(DataConfig(root=str(folder), source="de", target="en", labels="facet"))
+    assert part_lines(text, "a").tolist() == list(range(0, 60, 3))
+    assert part_lines(text, "").tolist() == list(range(60))
+    assert len(list(all_rows(text.facets[0].files["train"]))) == 60  # of any label
+
+
+def test_lines_without_a_pair_are_left_out():
+    files = Files(Path("a.de"), Path("a.en"))
+    rows = [(4, b"eins", b"one"), (5, b" ", b"two"), (6, None, b"three"), (7, b"vier", b"four")]
+    pairs = pairs_of(rows, files, "strict")
+    assert (pairs.place.tolist(), pairs.sources, pairs.targets) == ([0, 3], ["eins", "vier"], ["one", "four"])
+    with pytest.raises(UserError, match=r"a\.en, line 9, byte 0: not valid UTF-8"):
+        pairs_of([(9, b"x", b"\xff")], files, "strict")

@@ -3,7 +3,7 @@
 import json
 import re
 
-from facetmt.report.study import Tried, write_study
+from facetmt.report.trials import Tried, write_trials
 
 KEYS = ["schedule.learning_rate", "schedule.policy"]
 
@@ -16,7 +16,7 @@ def test_the_page_shows_every_setting_and_needs_nothing_else(tmp_path, bandit_di
         Tried({KEYS[0]: 0.1, KEYS[1]: "exp3"}, 31.25, "complete", good),
         Tried({KEYS[0]: 2, KEYS[1]: "<script>"}, None, "failed", bad),
     ]
-    page = write_study(KEYS, tried, tmp_path / "runs" / "trials.html")
+    page = write_trials(KEYS, tried, tmp_path / "runs" / "trials.html")
     text = page.read_text(encoding="utf-8")
     assert 'src="http' not in text and "<script>,</td>" not in text and "rate=<b>2" not in text
     table = text.split("<tbody>")[1].split("</tbody>")[0]
@@ -31,7 +31,7 @@ def test_the_page_shows_every_setting_and_needs_nothing_else(tmp_path, bandit_di
 
 
 def test_a_search_without_a_score_has_a_page_too(tmp_path):
-    page = write_study(
+    page = write_trials(
         KEYS, [Tried({KEYS[0]: 1}, None, "interrupted", tmp_path / "x")], tmp_path / "trials.html"
     )
     assert "1 interrupted" in page.read_text(encoding="utf-8")
