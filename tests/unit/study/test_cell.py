@@ -99,9 +99,9 @@ def test_versions_are_noted_once_each(tmp_path, monkeypatch):
 
 CHILD = """
 import os, signal, subprocess, sys
-child = "import os; from facetmt.study.cell import end_with as end; print(os.getpid(), flush=True)"
-child += "; end(os.getppid())"
-subprocess.Popen([sys.executable, "-c", child])
+child = "import os, sys; from facetmt.study.cell import end_with; print(os.getpid(), flush=True)"
+child += "; end_with(int(sys.argv[1]))"
+subprocess.Popen([sys.executable, "-c", child, str(os.getpid())])
 sys.stdin.readline()
 os.kill(os.getpid(), signal.SIGKILL)
 """
