@@ -1,7 +1,8 @@
-"""Decoding speed of a trained run: our search beside CTranslate2, and where our own time goes.
+"""Decoding speed of a trained run: our search beside CTranslate2 and JoeyNMT, and where our own time goes.
 
 `python -m benchmarks.bench_engines RUN --source FILE --target FILE` needs the extra `ctranslate2`. Each
-engine runs in a process of its own that may use as many processors as it is given threads; they take turns.
+engine has the same weights and a process of its own, which may use as many processors as it is given
+threads; they take turns. `--joeynmt DIR` adds JoeyNMT, whose environment is made in DIR at the first call.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import Any, TextIO, cast
 ENGINES = ("facetmt", "float32", "int8")  # the last two: CTranslate2 by type of the weights
 
 
-def lines_of(path: Path, count: int) -> list[str]:
+def lines_of(path: Path, count: int | None) -> list[str]:
     """The first lines of a plain or gzipped file."""
     import gzip
 
@@ -56,11 +57,11 @@ def work(given: argparse.Namespace) -> None:
     translate, codec = translator(given.run, given.worker, given.settings)
     lines, facet = lines_of(given.source, given.lines), codec.facets[0].name
     for _ in sys.stdin:
-        wall, cpu = time.perf_counter(), time.process_time()
+        began = time.perf_counter()
         outputs = translate(lines)
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        seconds = time.perf_counter() - began
         tokens = sum(len(ids) for ids in codec.encode_target(outputs, facet))
-        print(json.dumps({"seconds": wall, "cpu": cpu, "tokens": tokens, "outputs": outputs}), flush=True)
+        print(json.dumps({"seconds": seconds, "tokens": tokens, "outputs": outputs}), flush=True)
 
 
 class Worker:
@@ -84,13 +85,15 @@ class Worker:
 
 
 def table(given: argparse.Namespace) -> None:
-    """Output tokens per second and per CPU second, BLEU, and how many outputs are the same as ours."""
+    """Output tokens per second, our share of them, BLEU, and how many outputs are the same as ours."""
     from facetmt.translate.evaluate import corpus_scores
 
     references = lines_of(given.target, given.lines)
     for threads in map(int, given.counts.split(",")):
-        workers = {engine: Worker(given, engine, threads) for engine in ENGINES}
-        rounds: dict[str, list[dict[str, Any]]] = {engine: [] for engine in ENGINES}
+        workers: dict[str, Any] = {engine: Worker(given, engine, threads) for engine in ENGINES}
+        if given.joeynmt is not None:
+            workers["joeynmt"] = joeynmt(given, threads)
+        rounds: dict[str, list[dict[str, Any]]] = {engine: [] for engine in workers}
         for turn in range(given.rounds + 1):
             for engine, worker in workers.items():
                 found = worker.measure()
@@ -99,16 +102,26 @@ def table(given: argparse.Namespace) -> None:
         for worker in workers.values():
             worker.close()
         ours = rounds["facetmt"][0]["outputs"]
+        rates = {name: [one["tokens"] / one["seconds"] for one in found] for name, found in rounds.items()}
         for engine, found in rounds.items():
             outputs = found[0]["outputs"]
             same = sum(a == b for a, b in zip(ours, outputs, strict=True)) / len(ours)
+            ratios = [a / b for a, b in zip(rates["facetmt"], rates[engine], strict=True)]
             print(
-                f"{threads} threads, {engine:>8}: "
-                f"{statistics.median(one['tokens'] / one['seconds'] for one in found):,.0f} tokens/s, "
-                f"{statistics.median(one['tokens'] / one['cpu'] for one in found):,.0f} per CPU second, "
+                f"{threads} threads, {engine:>8}: {statistics.median(rates[engine]):,.0f} tokens/s, "
+                f"facetmt at {statistics.median(ratios):.2f} of it "
+                f"({', '.join(f'{ratio:.2f}' for ratio in ratios)}), "
                 f"BLEU {corpus_scores(outputs, references, 'en')[0]['bleu']:.2f}, same as ours {same:.1%}",
                 flush=True,
             )
+
+
+def joeynmt(given: argparse.Namespace, threads: int) -> Any:
+    """JoeyNMT with the run's weights, on as many processors."""
+    from benchmarks.joeynmt_engine import JoeyEngine
+
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    return JoeyEngine(given.run, given.settings, given.joeynmt, lines_of(given.source, given.lines), cores)
 
 
 def parts(given: argparse.Namespace) -> None:
@@ -167,6 +180,7 @@ def main() -> None:
     parser.add_argument("--counts", default="1,2", help="numbers of threads to try")
     parser.add_argument("--repeats", type=int, default=50, help="calls of each part of our search")
     parser.add_argument("--set", dest="settings", action="append", default=[], help="decode.beam=4, ...")
+    parser.add_argument("--joeynmt", type=Path, metavar="DIR", help="compare with JoeyNMT too")
     parser.add_argument("--worker", choices=ENGINES, help=argparse.SUPPRESS)
     parser.add_argument("--threads", type=int, default=1, help=argparse.SUPPRESS)
     given = parser.parse_args()

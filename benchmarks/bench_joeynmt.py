@@ -1,12 +1,11 @@
-"""Speed against JoeyNMT 2.3.0: same text, subwords, shape and token budget, interleaved."""
+"""Training speed against JoeyNMT 2.3.0: same text, subwords, shape and token budget, interleaved.
+
+Decoding is compared by bench_engines, with the weights of a trained run.
+"""
 
 import argparse
-import gzip
-import json
 import re
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import sentencepiece
+from benchmarks.bench_engines import lines_of
+from benchmarks.joeynmt_engine import architecture, environment, run_joeynmt, text_side, write_vocabulary
 
 from facetmt.data.config import BatchConfig, DataConfig, FacetConfig, VocabConfig
 from facetmt.data.prepare import prepare
@@ -27,24 +27,10 @@ from facetmt.train.feed import Feed
 from facetmt.train.session import vocabulary_sizes
 from facetmt.train.state import create_state
 from facetmt.train.step import make_step, read_metrics
-from facetmt.translate.config import DecodeConfig
-from facetmt.translate.translate import Translator
 
 FACET = "text"
-REQUIREMENTS = ["torch==2.13.0", "joeynmt==2.3.0", "importlib_metadata", "sentencepiece<0.2.1"]
 ROWS, LENGTH = 32, 64  # 2,048 tokens per side
-BEAM, SENTENCES = 5, 32  # decoding: beam, sentences per batch
-
-
-def environment(build: Path) -> Path:
-    """Python of an environment with JoeyNMT, created at the first call."""
-    python = build / "joeynmt-venv" / "bin" / "python"
-    done = build / "joeynmt-venv" / "complete"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(build / "joeynmt-venv")], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)
-        done.touch()
-    return python.absolute()
+MODEL = ModelConfig(preset="small")
 
 
 def corpus(data: Path, build: Path, source: str, target: str) -> Prepared:
@@ -68,70 +54,27 @@ def corpus(data: Path, build: Path, source: str, target: str) -> Prepared:
 class Joey:
     """JoeyNMT as its users run it, from the command line; the figures are from its own logs."""
 
-    def __init__(
-        self, python: Path, folder: Path, prepared: Prepared, data: Path, test: Sequence[str]
-    ) -> None:
+    def __init__(self, python: Path, folder: Path, prepared: Prepared, data: Path) -> None:
         self.python, self.folder = python, folder.absolute()
         self.languages = (prepared.facets[0].source_language, prepared.facets[0].target_language)
         folder.mkdir(parents=True, exist_ok=True)
-        self.model = folder / "spm.model"
-        self.model.write_bytes(prepared.vocabulary.models[0])
-        pieces = sentencepiece.SentencePieceProcessor(model_file=str(self.model))
-        words = [pieces.id_to_piece(i) for i in range(len(pieces)) if not pieces.is_control(i)]
-        (folder / "vocabulary.txt").write_text("\n".join(words) + "\n", "utf-8")
+        write_vocabulary(self.folder, prepared.vocabulary.models[0])
         for language in self.languages:
             for split, limit in (("train", None), ("dev", 4)):
-                lines = read_lines(next(data.glob(f"{split}.{language}*")))[:limit]
+                lines = lines_of(next(data.glob(f"{split}.{language}*")), limit)
                 (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n", "utf-8")
-            # JoeyNMT also reads references; their content does not affect speed
-            (folder / f"test.{language}").write_text("\n".join(test) + "\n", "utf-8")
 
     def train(self, turn: int, updates: int) -> float:
         """Target tokens per second over `updates` more updates, excluding the first third as warm-up."""
         config = self.configuration(turn, updates)
-        self.run("train", config, "--skip-test")
+        run_joeynmt(self.python, self.folder, "train", config, "--skip-test")
         log = (self.folder / f"round{turn}" / "train.log").read_text("utf-8")
         rates = [float(rate) for rate in re.findall(r"Tokens per Sec:\s*(\d+)", log)]
         return statistics.mean(rates[1:])
 
-    def translate(self, turn: int, updates: int) -> tuple[float, list[str]]:
-        """Seconds of generation and the translations of the test set, with the checkpoint of a round."""
-        config = self.configuration(turn, updates)
-        output = self.folder / f"round{turn}" / "hypotheses"
-        self.run("test", config, "--output-path", str(output))
-        log = (self.folder / f"round{turn}" / "test.log").read_text("utf-8")
-        seconds = [float(found) for found in re.findall(r"Generation took ([\d.]+)", log)]
-        return seconds[-1], read_lines(Path(f"{output}.test"))
-
-    def run(self, verb: str, config: dict[str, Any], *options: str) -> None:
-        """One JoeyNMT command; its configuration is JSON, which YAML contains."""
-        path = self.folder / "config.yaml"
-        path.write_text(json.dumps(config), "utf-8")
-        command = [str(self.python), "-m", "joeynmt", verb, str(path), *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.folder)
-        if done.returncode:
-            raise SystemExit(f"JoeyNMT failed:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-
     def configuration(self, turn: int, updates: int) -> dict[str, Any]:
-        """d=256, 1024, 3+3 layers, 4 heads, 2,048-token batches, as the preset `small`."""
-        folder = self.folder
-        side = {
-            "level": "bpe",
-            "max_length": LENGTH,
-            "voc_file": str(folder / "vocabulary.txt"),
-            "tokenizer_type": "sentencepiece",
-            "tokenizer_cfg": {"model_file": str(folder / "spm.model")},
-        }
-        block = {
-            "type": "transformer",
-            "num_layers": 3,
-            "num_heads": 4,
-            "embeddings": {"embedding_dim": 256, "scale": True, "dropout": 0.1},
-            "hidden_size": 256,
-            "ff_size": 1024,
-            "dropout": 0.1,
-            "layer_norm": "pre",
-        }
+        """2,048-token batches and the shape of our preset."""
+        folder, shape = self.folder, MODEL.shape
         training: dict[str, Any] = {
             "optimizer": "adam",
             "adam_betas": [0.9, 0.98],
@@ -152,32 +95,22 @@ class Joey:
         }
         if turn:
             training["load_model"] = str(folder / f"round{turn - 1}" / "latest.ckpt")
-        data = {split: str(folder / split) for split in ("train", "dev", "test")}
+        sides = [text_side(folder, language, LENGTH) for language in self.languages]
+        layers = shape.encoder_layers, shape.decoder_layers
         return {
             "name": "bench",
             "model_dir": str(folder / f"round{turn}"),
             "use_cuda": False,
             "data": {
-                **data,
+                "train": str(folder / "train"),
+                "dev": str(folder / "dev"),
                 "dataset_type": "plain",
-                "src": {"lang": self.languages[0], **side},
-                "trg": {"lang": self.languages[1], **side},
+                "src": sides[0],
+                "trg": sides[1],
             },
             "training": training,
-            "testing": {
-                "beam_size": BEAM,
-                "beam_alpha": 1.0,
-                "batch_type": "sentence",
-                "batch_size": SENTENCES,
-            },
-            "model": {
-                "initializer": "xavier_uniform",
-                "embed_initializer": "xavier_uniform",
-                "tied_embeddings": True,
-                "tied_softmax": True,
-                "encoder": block,
-                "decoder": block,
-            },
+            "testing": {"batch_type": "sentence", "batch_size": ROWS},
+            "model": architecture(shape.width, shape.mlp, shape.heads, layers),
         }
 
 
@@ -185,16 +118,13 @@ class Ours:
     """The step, the sampler and the feed that `facetmt train` uses."""
 
     def __init__(self, prepared: Prepared) -> None:
-        model = create(ModelConfig(preset="small"), *vocabulary_sizes(prepared.vocabulary), seed=1)
+        model = create(MODEL, *vocabulary_sizes(prepared.vocabulary), seed=1)
         optimiser = OptimiserConfig(schedule="peak-rsqrt", learning_rate=0.001, warmup=200)
         self.step = make_step(model.graph, optimiser, num_facets=1, seed=1)
         self.state = create_state(model.params)
         sampler = MixedSampler(prepared.stores("train"), BatchConfig(rows=ROWS, length=LENGTH), seed=1)
         self.feed = Feed(sampler, lambda batch: jax.tree.map(jnp.asarray, batch))
         self.feed.start()
-        self.translator = Translator(
-            model.graph, prepared.codec, DecodeConfig(beam=BEAM, batch=SENTENCES).for_training(LENGTH)
-        )
 
     def train(self, updates: int) -> float:
         """Target tokens per second over the updates, excluding the first third as for JoeyNMT."""
@@ -206,23 +136,6 @@ class Ours:
             self.state, values = self.step(self.state, batch)
             tokens += read_metrics(values).tokens
         return tokens / (time.perf_counter() - began)
-
-    def translate(self, lines: Sequence[str]) -> tuple[float, list[str]]:
-        """Seconds and translations; call once before measuring, to compile the search."""
-        began = time.perf_counter()
-        outputs = self.translator.translate(self.state.params, lines, FACET)
-        return time.perf_counter() - began, outputs
-
-
-def read_lines(path: Path) -> list[str]:
-    """Lines of a plain or gzipped file, split at newlines only."""
-    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return raw.decode("utf-8").removesuffix("\n").split("\n")
-
-
-def output_tokens(prepared: Prepared, lines: Sequence[str]) -> int:
-    """Subwords of the outputs, with one EOS per line."""
-    return sum(len(ids) for ids in prepared.codec.encode_target(list(lines), FACET))
 
 
 def report(what: str, ours: Sequence[float], theirs: Sequence[float]) -> None:
@@ -244,28 +157,16 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path("build"), help="folder of JoeyNMT's environment")
     parser.add_argument("--updates", type=int, default=60, help="per round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--sentences", type=int, default=256, help="sentences of the test set to decode")
     options = parser.parse_args()
     folder = options.build / "joeynmt-bench"
     python = environment(options.build)
     prepared = corpus(options.data, folder, options.source, options.target)
-    test = read_lines(next(options.data.glob(f"test.{options.source}*")))[: options.sentences]
-    joey, ours = Joey(python, folder, prepared, options.data, test), Ours(prepared)
+    joey, ours = Joey(python, folder, prepared, options.data), Ours(prepared)
     rates: dict[str, list[float]] = {"ours": [], "theirs": []}
     for turn in range(options.rounds):
         rates["theirs"].append(joey.train(turn, options.updates))
         rates["ours"].append(ours.train(options.updates))
     report("training, non-padding target tokens", rates["ours"], rates["theirs"])
-
-    ours.translate(test)
-    speeds: dict[str, list[float]] = {"ours": [], "theirs": []}
-    for _ in range(options.rounds):
-        for name, (seconds, lines) in (
-            ("theirs", joey.translate(options.rounds - 1, options.updates)),
-            ("ours", ours.translate(test)),
-        ):
-            speeds[name].append(output_tokens(prepared, lines) / seconds)
-    report(f"decoding, beam {BEAM}, output tokens", speeds["ours"], speeds["theirs"])
     ours.feed.close()
 
 
