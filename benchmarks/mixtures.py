@@ -1,7 +1,8 @@
 """The table of docs/mixtures.md: final dev losses of runs, by corpus and system, as mean and standard error.
 
-`python -m benchmarks.mixtures --collect RUNS` reads RUNS/CORPUS/SYSTEM/SEED into studies/mixtures/losses.csv;
-without it, the table is printed from that file. OBJECTIVE marks systems that are judged by one facet.
+`python -m benchmarks.mixtures --collect RUNS` adds RUNS/CORPUS/SYSTEM/SEED to studies/mixtures/losses.csv, or
+replaces them there; without it, the table is printed from that file. OBJECTIVE marks systems that are judged by
+one facet.
 """
 
 import argparse
@@ -18,15 +19,18 @@ OBJECTIVE, FACET = "objective", "medical"  # corpus O: that of D where only this
 
 def collect(runs: Path) -> None:
     """One row per run and facet; only runs that were validated at their last step."""
-    rows = []
+    with LOSSES.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    found = {tuple(row[:3]): [one for one in rows if one[:3] == row[:3]] for row in rows}
     for log in sorted(runs.glob("*/*/*/validation.jsonl")):
-        corpus, system, seed = log.parent.relative_to(runs).parts
+        place = log.parent.relative_to(runs).parts  # corpus, system, seed
         last = json.loads(log.read_text("utf-8").splitlines()[-1])
-        for facet, loss in {**last["loss"]["facets"], "average": last["loss"]["average"]}.items():
-            rows.append((corpus, system, seed, last["step"], facet, f"{loss:.4f}"))
+        losses = {**last["loss"]["facets"], "average": last["loss"]["average"]}
+        found[place] = [[*place, last["step"], facet, f"{loss:.4f}"] for facet, loss in losses.items()]
     with LOSSES.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([("corpus", "system", "seed", "step", "facet", "loss"), *rows])
+        csv.writer(file, lineterminator="\n").writerows(
+            [head, *(row for key in sorted(found) for row in found[key])]
+        )
 
 
 def table() -> list[str]:

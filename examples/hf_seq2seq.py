@@ -4,8 +4,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import torch
-from torch.nn.utils.rnn import pad_sequence
 from transformers import T5Config, T5ForConditionalGeneration, TrainingArguments
 
 from facetmt.adapters.trainer import FacetTrainer
@@ -17,20 +15,17 @@ write(DemoConfig(size=300, dev=20, test=20), corpus)
 names = sorted(path.name for path in corpus.iterdir() if path.is_dir())
 
 
-def encoded(path: Path) -> list[torch.Tensor]:  # bytes; 0 is padding, 1 the end
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [torch.tensor([*(byte + 2 for byte in line.encode()[:60]), 1]) for line in lines]
+def encoded(path: Path, padding: int) -> list[list[int]]:  # bytes; 1 is the end
+    lines = [[*(byte + 2 for byte in line.encode()[:60]), 1] for line in path.read_text("utf-8").splitlines()]
+    return [line + [padding] * (61 - len(line)) for line in lines]
 
 
-def read(name: str, split: str) -> list[dict[str, torch.Tensor]]:
-    sides = (encoded(corpus / name / f"{split}.{language}") for language in ("de", "en"))
-    return [{"input_ids": source, "labels": target} for source, target in zip(*sides, strict=True)]
-
-
-def collate(rows: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    source = pad_sequence([row["input_ids"] for row in rows], batch_first=True)
-    target = pad_sequence([row["labels"] for row in rows], batch_first=True, padding_value=-100)
-    return {"input_ids": source, "attention_mask": source.ne(0).long(), "labels": target}
+def read(name: str, split: str) -> list[dict[str, list[int]]]:
+    sides = encoded(corpus / name / f"{split}.de", 0), encoded(corpus / name / f"{split}.en", -100)
+    return [
+        {"input_ids": source, "attention_mask": [int(token > 0) for token in source], "labels": target}
+        for source, target in zip(*sides, strict=True)
+    ]
 
 
 texts = {name: read(name, "train") for name in names}
@@ -40,7 +35,6 @@ trainer = FacetTrainer(
     args=TrainingArguments(run, max_steps=30, learning_rate=0.003, logging_steps=10, report_to=[]),
     train_dataset=[row for name in names for row in texts[name]],
     eval_dataset={name: read(name, "dev") for name in names},
-    data_collator=collate,
     scheduler=FacetScheduler(names, Exp3(len(names), learning_rate=0.1, exploration=0.25), "dev-pgnorm"),
     facets=[name for name in names for _ in texts[name]],
     dev_rows=10,

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from facetmt.adapters.draws import FacetDraws, State
 from facetmt.bandit import REWARDS, FacetScheduler, Record
@@ -89,7 +89,14 @@ class FacetLog:
         content = {"facets": facets, "average": average, "signature": signed}
         write_whole(self._directory / SCORES, json.dumps(content, indent=1, ensure_ascii=False))
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
+        """Write out what is buffered; a `with` does so at its end."""
         if self._log is not None:
             self._log.close()
             self._log = None

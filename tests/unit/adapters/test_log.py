@@ -60,9 +60,8 @@ def test_report_replay_and_compare_read_it(tmp_path, rows):
 
 def test_a_resumed_log_is_that_of_an_undisturbed_run(tmp_path):
     whole = sampler()
-    log = FacetLog(tmp_path / "whole", whole, steps=40, every=7)
-    train(whole, log, 40)
-    log.close()
+    with FacetLog(tmp_path / "whole", whole, steps=40, every=7) as log:
+        train(whole, log, 40)
     first = sampler()
     log = FacetLog(tmp_path / "again", first, steps=40, every=7)
     train(first, log, 17)
