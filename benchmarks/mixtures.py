@@ -1,7 +1,7 @@
 """The table of docs/mixtures.md: final dev losses of runs, by corpus and system, as mean and standard error.
 
 `python -m benchmarks.mixtures --collect RUNS` adds RUNS/CORPUS/SYSTEM/SEED to studies/mixtures/losses.csv, or
-replaces them there; without it, the table is printed from that file. OBJECTIVE marks systems that are judged by
+replaces them there; without it, the table is printed from that file. OBJECTIVE marks systems judged by
 one facet.
 """
 
