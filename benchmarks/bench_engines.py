@@ -125,47 +125,49 @@ def joeynmt(given: argparse.Namespace, threads: int) -> Any:
 
 
 def parts(given: argparse.Namespace) -> None:
-    """CPU milliseconds of each part of our search, for one batch and one position."""
+    """Milliseconds of each part of our search; its own steps copy no cache, as the one here does."""
     import jax
     import jax.numpy as jnp
+    import numpy as np
     from flax import nnx
 
-    from facetmt.model.transformer import grow
     from facetmt.train.restore import load_model
     from facetmt.translate import beam as search
+    from facetmt.translate.pool import slots_for
 
     model = load_model(given.run, given.settings)
-    rows, width, length = model.decode.batch, 32, 32
-    beam, size = model.decode.beam, model.codec.vocabulary.target_size
-    source = jnp.full((rows, width), 5, jnp.int32)
-    ones, position = jnp.ones_like(source), jnp.broadcast_to(jnp.arange(width), source.shape)
-    graph, params, time_now = model.graph, model.params, jnp.int32(20)
+    rows, width, beam, slots = model.decode.batch, 16, model.decode.beam, slots_for(0)
+    graph, params, time_now = model.graph, model.params, jnp.int32(slots // 2)
+    size = {"sentences": rows, "width": width, "beam": beam, "longest": model.decode.max_length}
+    source, limit = np.full((rows, width), 5, np.int32), np.full(rows, model.decode.max_length, np.int32)
 
+    def filled() -> search.Pool:
+        empty = search.empty_pool(graph, params, slots=slots, **size)
+        return search.fill(graph, params, empty, np.arange(rows, dtype=np.int32), source, limit)
+
+    begun, cache = filled()
     # everything is an argument: XLA would compute constants while compiling
-    encode = jax.jit(lambda params, *batch: nnx.merge(graph, params).encode(*batch))
-    memory = encode(params, source, ones, position)
-    start = jax.jit(lambda params, *source: grow(nnx.merge(graph, params).start(*source), beam, length))
-    cache, begun = start(params, memory, ones), search.start(rows, beam, length)
     step = jax.jit(lambda params, *state: nnx.merge(graph, params).advance(*state)[0])
-    logits = step(params, begun.tokens, cache, time_now, begun.lineage)
-    ends = jnp.zeros((rows,), bool)
+    state = begun.tokens, cache, time_now, begun.begun, begun.lineage
+    logits, ends = step(params, *state), jnp.zeros((rows,), bool)
     best = jax.jit(lambda *found: search.best_extensions(*found, None))
-    totals, parent, token = best(begun.totals, logits, ends)
-    move = jax.jit(search.advance)
+    chosen, move = best(begun.totals, logits, ends), jax.jit(search.advance)
     calls: dict[str, Callable[[], Any]] = {
-        "encoder, once per batch": lambda: encode(params, source, ones, position),
-        "keys and values of the source, once per batch": lambda: start(params, memory, ones),
-        "step of the decoder": lambda: step(params, begun.tokens, cache, time_now, begun.lineage),
+        "a pool of new sentences: encoder, source's keys": filled,
+        "step of the decoder": lambda: step(params, *state),
         "best extensions (top-k)": lambda: best(begun.totals, logits, ends),
-        "book-keeping of hypotheses": lambda: move(begun, totals, parent, token),
+        "book-keeping of hypotheses": lambda: move(begun, *chosen),
     }
-    print(f"batch of {rows}, beam {beam}, {size} subwords, source {width}, cache {length}")
+    vocabulary = model.codec.vocabulary.target_size
+    print(f"pool of {rows}, beam {beam}, {vocabulary} subwords, source {width}, {slots} slots")
     for name, call in calls.items():
         jax.block_until_ready(call())
-        began = time.process_time()
+        seconds = []
         for _ in range(given.repeats):
+            began = time.perf_counter()
             jax.block_until_ready(call())
-        print(f"{name:>48}: {1000 * (time.process_time() - began) / given.repeats:8.2f} ms", flush=True)
+            seconds.append(time.perf_counter() - began)
+        print(f"{name:>48}: {1000 * statistics.median(seconds):8.2f} ms", flush=True)
 
 
 def main() -> None:

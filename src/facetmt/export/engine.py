@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ def compare(model: Any, vocabulary: Vocabulary, about: About, folder: Path, vers
 
 
 class EngineSearch:
-    """(source ids, hypotheses wanted, -) -> what was found; every sentence is settled."""
+    """Another `facetmt.translate.text.Search`: batch after batch."""
 
     def __init__(self, model: Any, vocabulary: Vocabulary, decode: DecodeConfig) -> None:
         self._model, self._decode = model, decode
@@ -84,20 +84,20 @@ class EngineSearch:
         self._ids = {symbol: index for index, symbol in enumerate(self._target)}
         self._suppressed = [[self._target[index]] for index in vocabulary.forbidden]
 
-    def __call__(self, sources: Sequence[Sequence[int]], count: int, spare: int) -> Found:
+    def __call__(
+        self, sources: Sequence[Sequence[int]], count: int, check: Callable[[], None] = lambda: None
+    ) -> Iterator[Found]:
         """Sentences with the same limit are searched together; decode.max_ratio gives each its own."""
         limits = [self._decode.longest_output(len(ids)) for ids in sources]
-        found: dict[int, list[tuple[float, list[int]]]] = {}
-        for limit in set(limits):
-            rows = [row for row, own in enumerate(limits) if own == limit]
-            found |= zip(rows, self._search([sources[row] for row in rows], count, limit), strict=True)
-        longest = max(len(ids) for best in found.values() for _, ids in best)
-        ids = np.full((len(sources), count, longest), PAD, np.int32)
-        score = np.full((len(sources), count), -np.inf, np.float32)
-        for row, best in found.items():
-            for rank, (value, one) in enumerate(best):
-                ids[row, rank, : len(one)], score[row, rank] = one, value
-        return Found(ids, score, np.zeros(len(sources), bool))
+        for limit in dict.fromkeys(limits):
+            alike = [index for index, own in enumerate(limits) if own == limit]
+            for first in range(0, len(alike), self._decode.batch):
+                check()
+                chosen = alike[first : first + self._decode.batch]
+                for index, best in zip(
+                    chosen, self._search([sources[one] for one in chosen], count, limit), strict=True
+                ):
+                    yield found(index, best, count)
 
     def _search(
         self, sources: Sequence[Sequence[int]], count: int, limit: int
@@ -118,6 +118,15 @@ class EngineSearch:
             ids = ids if ids[-1:] == [EOS] else [*ids, EOS]
             found.append((total / ((5.0 + len(ids)) / 6.0) ** self._decode.length_penalty, ids))
         return sorted(found, key=lambda one: -one[0])[:count]
+
+
+def found(index: int, best: Sequence[tuple[float, list[int]]], count: int) -> Found:
+    """Scores and ids of one sentence, as our own search gives them."""
+    ids = np.full((count, max(len(one) for _, one in best)), PAD, np.int32)
+    score = np.full(count, -np.inf, np.float32)
+    for rank, (value, one) in enumerate(best):
+        ids[rank, : len(one)], score[rank] = one, value
+    return Found(index, ids, score)
 
 
 def search_options(decode: DecodeConfig, limit: int, count: int = 1) -> Mapping[str, Any]:

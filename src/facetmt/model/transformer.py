@@ -1,6 +1,7 @@
 """The encoder-decoder Transformer over packed rows, and its one-token step with cached keys and values."""
 
 import math
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -112,29 +113,46 @@ class Transformer(nnx.Module):
         """[..., W] -> [..., V], float32."""
         return projected(x, self.matrix())
 
-    def start(self, memory: Array, source_segment: Ids) -> "Cache":
-        """A cache of length 0, to be extended by `grow`; memory is [B, S, W]."""
+    def empty(self, sentences: int, width: int, beam: int, slots: int) -> "Cache":
+        """A cache for sources of up to `width` tokens and `slots` positions of `beam` hypotheses."""
         shape = self.config.shape
-        depth = shape.width // shape.heads
-        keys = jnp.zeros((memory.shape[0], shape.heads, depth, 0), memory.dtype)
+        rows, depth = (sentences, shape.heads), shape.width // shape.heads
+
+        def nothing(room: int) -> Past:
+            kind = self.target_embedding.dtype
+            return Past(jnp.zeros((*rows, depth, room), kind), jnp.zeros((*rows, room, depth), kind))
+
         return Cache(
-            past=tuple(Past(keys, keys.swapaxes(2, 3)) for _ in self.decoder),
-            source=tuple(block.source.cached(memory) for block in self.decoder),
-            source_bias=jnp.where(jnp.asarray(source_segment)[:, None, None, :] > 0, 0.0, MASKED),
+            past=tuple(nothing(slots * beam) for _ in self.decoder),
+            source=tuple(nothing(width) for _ in self.decoder),
+            source_bias=jnp.full((sentences, 1, 1, width), MASKED),
         )
 
-    def advance(self, tokens: Array, cache: "Cache", time: Array, lineage: Array) -> tuple[Array, "Cache"]:
-        """Logits [B, K, V] after `tokens` [B, K], which are at position `time` of the target.
+    def admit(self, cache: "Cache", rows: Array, source: Array, segment: Array) -> "Cache":
+        """Put sources [R, S], one sentence each, into rows [R] of the cache, whose width is S.
 
-        The cache is never reordered: at position t, hypothesis k attends to what slot lineage[b, k, t] wrote.
+        A row beyond the last is left out. What is cached of the target need not be erased: it is never read.
         """
-        beam, length = tokens.shape[1], lineage.shape[2]
-        width = self.config.shape.width
-        encoding = jnp.asarray(position_table(length, width), cache.past[0].keys.dtype)[time]
-        x = self.target_embedding(tokens) * math.sqrt(width) + encoding
-        own = lineage[..., None] == jnp.arange(beam)  # [B, K, L, slot]
-        seen = own & (jnp.arange(length) <= time)[:, None]
-        bias = jnp.where(seen, 0.0, MASKED).reshape(tokens.shape[0], 1, beam, length * beam)
+        memory = self.encode(source, segment, jnp.broadcast_to(jnp.arange(source.shape[1]), source.shape))
+        new = tuple(block.source.cached(memory) for block in self.decoder)
+        bias = jnp.where(segment[:, None, None, :] > 0, 0.0, MASKED)
+        put = partial(jax.tree.map, lambda old, one: old.at[rows].set(one, mode="drop"))
+        return cache._replace(source=put(cache.source, new), source_bias=put(cache.source_bias, bias))
+
+    def advance(
+        self, tokens: Array, cache: "Cache", time: Array, begun: Array, lineage: Array
+    ) -> tuple[Array, "Cache"]:
+        """Logits [B, K, V] after `tokens` [B, K], which fill slot `time`; a sentence began at slot begun[b].
+
+        The cache is never reordered: at slot t, hypothesis k attends to what slot lineage[b, k, t] wrote.
+        """
+        beam, slots = tokens.shape[1], lineage.shape[2]
+        width, slot = self.config.shape.width, jnp.arange(lineage.shape[2])
+        table = jnp.asarray(position_table(slots, width), cache.past[0].keys.dtype)
+        x = self.target_embedding(tokens) * math.sqrt(width) + table[time - begun][:, None]
+        own = lineage[..., None] == jnp.arange(beam)  # [B, K, L, K]
+        seen = own & ((slot >= begun[:, None]) & (slot <= time))[:, None, :, None]
+        bias = jnp.where(seen, 0.0, MASKED).reshape(tokens.shape[0], 1, beam, slots * beam)
         past = []
         for block, old, source in zip(self.decoder, cache.past, cache.source, strict=True):
             x, new = block.advance(x, old, source, time, bias, cache.source_bias)
@@ -142,15 +160,23 @@ class Transformer(nnx.Module):
         return self.logits(self.decoder_norm(x)), cache._replace(past=tuple(past))
 
 
-def grow(cache: "Cache", beam: int, length: int) -> "Cache":
-    """The cache extended to `length` positions of `beam` hypotheses."""
+def moved(cache: "Cache", beam: int, first: Array, slots: int, width: int) -> "Cache":
+    """The cache from slot `first` on, with room for `slots`, of sources that have at most `width` tokens."""
 
-    def longer(past: Past) -> Past:
-        room = length * beam - past.values.shape[2]
-        keys = jnp.pad(past.keys, ((0, 0), (0, 0), (0, 0), (0, room)))
-        return Past(keys, jnp.pad(past.values, ((0, 0), (0, 0), (0, room), (0, 0))))
+    def later(array: Array, axis: int) -> Array:
+        return slots_from(array, first * beam, slots * beam, axis)
 
-    return cache._replace(past=tuple(longer(past) for past in cache.past))
+    return Cache(
+        past=tuple(Past(later(past.keys, 3), later(past.values, 2)) for past in cache.past),
+        source=tuple(Past(past.keys[..., :width], past.values[:, :, :width]) for past in cache.source),
+        source_bias=cache.source_bias[..., :width],
+    )
+
+
+def slots_from(array: Array, first: Array, count: int, axis: int) -> Array:
+    """`count` places of an axis from `first` on; zero beyond its end."""
+    room = [(0, count if one == axis else 0) for one in range(array.ndim)]
+    return jax.lax.dynamic_slice_in_dim(jnp.pad(array, room), first, count, axis)
 
 
 class Cache(NamedTuple):

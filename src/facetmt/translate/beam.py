@@ -1,6 +1,10 @@
-"""Beam search over any next-token function, jitted, with static shapes and early exit."""
+"""Beam search over any next-token function: the sentences of a pool, each with a beginning of its own.
 
-from collections.abc import Callable, Sequence
+A step extends all sentences of the pool. Those that are settled may be replaced between two steps, so that
+few steps are wasted on them (`facetmt.translate.pool` does that).
+"""
+
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -12,41 +16,40 @@ from jax.typing import ArrayLike
 
 from facetmt.data.batch import BOS, EOS, PAD
 from facetmt.model.primitives import Ids
-from facetmt.model.transformer import Graph, Params, grow
+from facetmt.model.transformer import Cache, Graph, Params, moved, slots_from
 
 C = TypeVar("C")
 GROUP = 32  # values of which only the maximum is compared first
-FIRST = 16  # length of the first cache
-# each stage is traced and compiled anew, which takes longer than a few sentences with too long a cache
-FEW, FIRST_OF_FEW = 4, 128
 
-# (tokens [B, K], cache, time, lineage [B, K, L]) -> (logits [B, K, V], cache). Slots of the cache are never
-# moved: what hypothesis k knows of position t <= time was written by slot lineage[b, k, t].
-NextToken = Callable[[Array, C, Array, Array], tuple[Array, C]]
+# (tokens [B, K], cache, time, begun [B], lineage [B, K, L]) -> (logits [B, K, V], cache). What was cached is
+# never moved: what hypothesis k of sentence b knows of slot begun[b] <= t <= time was written by hypothesis
+# lineage[b, k, t].
+NextToken = Callable[[Array, C, Array, Array, Array], tuple[Array, C]]
 
 
 class Hypotheses(NamedTuple):
     """The N best translations of B sentences, best first; absent ones have score -inf."""
 
-    ids: Array  # [B, N, L] int32, ends with EOS, then PAD
+    ids: Array  # [B, N, M] int32, ends with EOS, then PAD
     length: Array  # [B, N] int32, with EOS
     log_probability: Array  # [B, N] float32: sum over the tokens, EOS included
     score: Array  # [B, N] float32: log_probability / ((5 + length)/6)^alpha
-    unsettled: Array  # [B] bool: the search stopped before this sentence was settled
 
 
 class Beam(NamedTuple):
-    """The search between two steps; a dead slot has total -inf."""
+    """The search between two steps; a hypothesis that is dead has total -inf."""
 
-    time: Array  # the position that the next step fills
+    time: Array  # the slot of the cache that the next step fills
+    begun: Array  # [B] the slot that the first token of each sentence filled
+    limit: Array  # [B] its longest output, EOS included
     tokens: Array  # [B, K] the last token of each live hypothesis
     totals: Array  # [B, K] its log-probability
-    ids: Array  # [B, K, L] its tokens
-    lineage: Array  # [B, K, L] the slots that wrote its cache
+    ids: Array  # [B, K, M] its tokens
+    lineage: Array  # [B, K, L] which hypotheses wrote its cache
     closed: Array  # [B] the number of finished hypotheses
-    finished: Array  # [B, K] their log-probabilities, -inf where there is none yet
-    finished_length: Array  # [B, K]
-    finished_ids: Array  # [B, K, L]
+    finished: Array  # [B, 2K] their log-probabilities, -inf where there is none yet
+    finished_length: Array  # [B, 2K]
+    finished_ids: Array  # [B, 2K, M]
 
 
 def length_penalty(length: Array, alpha: float) -> Array:
@@ -54,103 +57,116 @@ def length_penalty(length: Array, alpha: float) -> Array:
     return ((5.0 + length) / 6.0) ** alpha
 
 
-def beam_search(
+def search_on(
     next_token: NextToken[C],
+    search: Beam,
     cache: C,
-    grow: Callable[[C, int], C],
-    limit: Array,
+    wanted: ArrayLike,
     *,
-    beam: int,
-    max_length: int,
     alpha: float,
     n_best: int = 1,
     forbidden: Ids | None = None,
-    spare: ArrayLike = 0,
     exact: bool = True,
-) -> Hypotheses:
-    """The n best of a beam that narrows with each finished hypothesis; a beam of 1 is greedy search.
+) -> tuple[Beam, C]:
+    """Extend until `wanted` sentences are settled or the cache is full."""
+    slots = search.lineage.shape[2]
+    step = partial(extend, next_token, alpha=alpha, n_best=n_best, forbidden=forbidden, exact=exact)
+    found: tuple[Beam, C] = jax.lax.while_loop(
+        lambda carry: (carry[0].time < slots) & (jnp.sum(settled(carry[0])) < wanted),
+        lambda carry: step(*carry),
+        (search, cache),
+    )
+    return found
 
-    `grow(cache, length)` gives the cache room for `length` positions. `limit` [B] is the longest output of
-    each sentence, EOS included, at most `max_length`; its last token is forced to be EOS. `forbidden` [V]
-    marks ids that are never emitted; the rest is not renormalised. The search stops when no more than `spare`
-    sentences are unsettled. Unless `exact`, a sentence is settled when none of its live hypotheses is
-    ahead of the n best as it stands, rather than when none can ever be.
+
+def extend(
+    next_token: NextToken[C],
+    search: Beam,
+    cache: C,
+    *,
+    alpha: float,
+    n_best: int,
+    forbidden: Ids | None,
+    exact: bool,
+) -> tuple[Beam, C]:
+    """One token more for each live hypothesis.
+
+    An extension by EOS is finished if it is among the K best; the K best of the others live on. A sentence is
+    settled when K hypotheses are finished, or earlier if nothing can change its n best: if `exact`, when no
+    live hypothesis can enter them; otherwise, when none is ahead of them as it stands. A beam of 1 is greedy
+    search. The last token of an output that reaches its limit is forced to be EOS. `forbidden` [V] marks ids
+    that are never emitted: their probability is 0, and that of the others sums to 1.
     """
-    limit = jnp.clip(limit, 1, max_length)
-
-    def alive(search: Beam) -> Array:
-        return jnp.sum(unsettled(search)) > spare
-
-    def run(search: Beam, cache: C, lengths: Sequence[int]) -> Beam:
-        """All stages: reading the cache takes most of the time, so it is kept as short as possible."""
-        length, *longer = lengths
-
-        def extend(carry: tuple[Beam, C]) -> tuple[Beam, C]:
-            search, cache = carry
-            logits, cache = next_token(search.tokens, cache, search.time, search.lineage[:, :, :length])
-            ends = search.time + 1 >= limit
-            totals, parent, token = best_extensions(search.totals, logits, ends, forbidden)
-            search = advance(search, totals, parent, token)
-            longest = limit if exact else jnp.minimum(search.time + 1, limit)
-            return stop_hopeless(search, longest, alpha, n_best), cache
-
-        search, cache = jax.lax.while_loop(
-            lambda carry: (carry[0].time < length) & alive(carry[0]), extend, (search, grow(cache, length))
-        )
-        if not longer:
-            return search
-        final: Beam = jax.lax.cond(alive(search), lambda: run(search, cache, longer), lambda: search)
-        return final
-
-    lengths = stages(max_length, FIRST if limit.shape[0] > FEW else FIRST_OF_FEW)
-    return ranked(run(start(limit.shape[0], beam, max_length), cache, lengths), alpha, n_best)
+    logits, cache = next_token(search.tokens, cache, search.time, search.begun, search.lineage)
+    length = search.time + 1 - search.begun  # with the token that is chosen now
+    totals, parent, token = best_extensions(search.totals, logits, length >= search.limit, forbidden)
+    search = advance(search, totals, parent, token)
+    longest = search.limit if exact else jnp.minimum(length + 1, search.limit)
+    return stop_hopeless(search, longest, alpha, n_best), cache
 
 
-def unsettled(search: Beam) -> Array:
-    """[B] whether the sentence has a live hypothesis."""
-    return jnp.any(search.totals > -jnp.inf, axis=1)
+def settled(search: Beam) -> Array:
+    """[B] whether the sentence has no live hypothesis; an empty row has none."""
+    return ~jnp.any(search.totals > -jnp.inf, axis=1)
 
 
-def stages(longest: int, first: int) -> list[int]:
-    """The lengths of the cache: first, 2·first, ..., the longest; each at least 1.5 times the one before."""
-    lengths = [first]
-    while 3 * lengths[-1] <= longest:
-        lengths.append(2 * lengths[-1])
-    return [*lengths, longest] if 3 * lengths[-1] <= 2 * longest else [*lengths[:-1], longest]
-
-
-def start(sentences: int, beam: int, length: int) -> Beam:
-    """One live hypothesis per sentence, which is empty."""
-    shape = (sentences, beam)
-    nothing = jnp.full(shape, -jnp.inf)
-    slots = jnp.broadcast_to(jnp.arange(beam, dtype=jnp.int32)[None, :, None], (*shape, length))
+def empty(sentences: int, beam: int, longest: int, slots: int) -> Beam:
+    """No sentence yet; outputs have at most `longest` tokens."""
+    shape, twice = (sentences, beam), (sentences, 2 * beam)
+    row = jnp.zeros((sentences,), jnp.int32)
     return Beam(
         time=jnp.zeros((), jnp.int32),
+        begun=row,
+        limit=row,
         tokens=jnp.full(shape, BOS, jnp.int32),
-        totals=nothing.at[:, 0].set(0.0),
-        ids=jnp.full((*shape, length), PAD, jnp.int32),
-        lineage=slots,
-        closed=jnp.zeros((sentences,), jnp.int32),
-        finished=nothing,
-        finished_length=jnp.zeros(shape, jnp.int32),
-        finished_ids=jnp.full((*shape, length), PAD, jnp.int32),
+        totals=jnp.full(shape, -jnp.inf),
+        ids=jnp.full((*shape, longest), PAD, jnp.int32),
+        lineage=jnp.zeros((*shape, slots), jnp.int32),
+        closed=row,
+        finished=jnp.full(twice, -jnp.inf),
+        finished_length=jnp.zeros(twice, jnp.int32),
+        finished_ids=jnp.full((*twice, longest), PAD, jnp.int32),
     )
+
+
+def admit(search: Beam, rows: Array, limit: Array) -> Beam:
+    """New sentences begin in rows [R], each with one live hypothesis that is empty (`Transformer.admit`)."""
+    beam = search.tokens.shape[1]
+    alone = jnp.where(jnp.arange(beam) == 0, 0.0, -jnp.inf)
+    new = Beam(
+        time=search.time,
+        begun=search.time,
+        limit=jnp.clip(limit, 1, search.ids.shape[2]),
+        tokens=jnp.int32(BOS),
+        totals=alone,
+        ids=jnp.int32(PAD),
+        lineage=jnp.arange(beam, dtype=jnp.int32)[:, None],
+        closed=jnp.int32(0),
+        finished=jnp.float32(-jnp.inf),
+        finished_length=jnp.int32(0),
+        finished_ids=jnp.int32(PAD),
+    )
+    kept = [old.at[rows].set(one, mode="drop") for old, one in zip(search[1:], new[1:], strict=True)]
+    return Beam(search.time, *kept)
 
 
 def best_extensions(
     totals: Array, logits: Array, ends: Array, forbidden: Ids | None
 ) -> tuple[Array, Array, Array]:
-    """The K best of all K·V extensions: their totals, parents and tokens, each [B, K], best first."""
+    """The 2K best of all K·V extensions: their totals, parents and tokens, each [B, 2K], best first.
+
+    They hold at most K that end, one of each hypothesis, and so at least K that do not.
+    """
     sentences, beam, vocabulary = logits.shape
-    allowed = jnp.ones((vocabulary,), bool) if forbidden is None else ~jnp.asarray(forbidden)
-    is_eos = jnp.arange(vocabulary) == EOS
-    allowed = jnp.where(ends[:, None, None], is_eos, allowed)  # [B, 1, V]
+    if forbidden is not None:
+        logits = jnp.where(jnp.asarray(forbidden), -jnp.inf, logits)
     sums = jax.nn.logsumexp(logits, axis=-1, keepdims=True)
-    masked = jnp.where(allowed, logits, -jnp.inf)
-    # the K best of each hypothesis hold the K best of all: two small selections rather than one large
-    best, token = largest(masked, min(beam, vocabulary))  # [B, K, K]
+    goes_on = jnp.arange(vocabulary) != EOS
+    masked = jnp.where(ends[:, None, None] & goes_on, -jnp.inf, logits)
+    # K that do not end and one that does are enough of each: two small selections rather than one large
+    best, token = largest(masked, min(beam + 1, vocabulary))  # [B, K, K + 1]
     candidates = (best - sums + totals[..., None]).reshape(sentences, -1)
-    values, chosen = jax.lax.top_k(candidates, beam)
+    values, chosen = jax.lax.top_k(candidates, min(2 * beam, candidates.shape[1]))
     token = jnp.take_along_axis(token.reshape(sentences, -1), chosen, axis=1)
     return values, chosen // best.shape[2], token
 
@@ -172,28 +188,36 @@ def largest(values: Array, count: int) -> tuple[Array, Array]:
 
 
 def advance(search: Beam, totals: Array, parent: Array, token: Array) -> Beam:
-    """Keep the extensions that there is room for; those that end are finished and free their slot."""
-    sentences, beam = totals.shape
-    time = search.time
-    slots = jnp.arange(beam)
-    taken = (slots < beam - search.closed[:, None]) & (totals > -jnp.inf)
-    ended = taken & (token == EOS)
-    history = jnp.take_along_axis(search.ids, parent[..., None], axis=1).at[:, :, time].set(token)
-    lineage = jnp.take_along_axis(search.lineage, parent[..., None], axis=1)
-    # the next position of hypothesis k will be written by slot k
-    lineage = jnp.where(jnp.arange(lineage.shape[2]) > time, slots[:, None], lineage)
-    slot = jnp.where(ended, search.closed[:, None] + jnp.cumsum(ended, axis=1) - 1, beam)
+    """Finish what ends among the K best extensions, and live on with the K best of the others."""
+    sentences, beam = search.tokens.shape
+    time, length = search.time, search.time - search.begun  # [B] tokens before this one
+    ends = token == EOS
+    finished = ends & (totals > -jnp.inf) & (jnp.arange(token.shape[1]) < beam)
+    history = jnp.take_along_axis(search.ids, parent[..., None], axis=1)  # [B, 2K, M]
+    here = jnp.arange(history.shape[2]) == length[:, None, None]
+    history = jnp.where(here, token[..., None], history)
+    place = jnp.where(finished, search.closed[:, None] + jnp.cumsum(finished, axis=1) - 1, 2 * beam)
     row = jnp.arange(sentences)[:, None]
-    return Beam(
+    new_length = jnp.broadcast_to(length[:, None] + 1, place.shape)
+
+    going = jnp.argsort(ends, axis=1, stable=True)[:, :beam]  # the best first
+    totals_on, parent, token, ends = (
+        jnp.take_along_axis(one, going, axis=1) for one in (totals, parent, token, ends)
+    )
+    closed = search.closed + jnp.sum(finished, axis=1)
+    lineage = jnp.take_along_axis(search.lineage, parent[..., None], axis=1)
+    # the next slot of hypothesis k will be written by itself
+    lineage = jnp.where(jnp.arange(lineage.shape[2]) > time, jnp.arange(beam)[:, None], lineage)
+    return search._replace(
         time=time + 1,
         tokens=token,
-        totals=jnp.where(taken & ~ended, totals, -jnp.inf),
-        ids=history,
+        totals=jnp.where(ends | (closed >= beam)[:, None], -jnp.inf, totals_on),
+        ids=jnp.take_along_axis(history, going[..., None], axis=1),
         lineage=lineage,
-        closed=search.closed + jnp.sum(ended, axis=1),
-        finished=search.finished.at[row, slot].set(totals, mode="drop"),
-        finished_length=search.finished_length.at[row, slot].set(time + 1, mode="drop"),
-        finished_ids=search.finished_ids.at[row, slot].set(history, mode="drop"),
+        closed=closed,
+        finished=search.finished.at[row, place].set(totals, mode="drop"),
+        finished_length=search.finished_length.at[row, place].set(new_length, mode="drop"),
+        finished_ids=search.finished_ids.at[row, place].set(history, mode="drop"),
     )
 
 
@@ -215,41 +239,80 @@ def ranked(search: Beam, alpha: float, n_best: int) -> Hypotheses:
         length=jnp.take_along_axis(search.finished_length, order, axis=1),
         log_probability=jnp.take_along_axis(search.finished, order, axis=1),
         score=score,
-        unsettled=unsettled(search),
     )
 
 
-@partial(jax.jit, static_argnames=("graph", "beam", "max_length", "alpha", "n_best", "exact"))
-def translate(
+class Pool(NamedTuple):
+    """Sentences under search, and what the model keeps of them."""
+
+    search: Beam
+    cache: Cache
+
+
+@partial(jax.jit, static_argnames=("graph", "sentences", "width", "beam", "longest", "slots"))
+def empty_pool(
+    graph: Graph, params: Params, *, sentences: int, width: int, beam: int, longest: int, slots: int
+) -> Pool:
+    """Room for sources of up to `width` tokens and outputs of up to `longest`."""
+    model = nnx.merge(graph, params)
+    return Pool(empty(sentences, beam, longest, slots), model.empty(sentences, width, beam, slots))
+
+
+@partial(jax.jit, static_argnames=("graph",), donate_argnames=("pool",))
+def fill(graph: Graph, params: Params, pool: Pool, rows: Ids, source: Ids, limit: Ids) -> Pool:
+    """Sources [R, S] (tags, words, EOS, then PAD) begin in rows [R]; a row beyond the last is left out."""
+    rows, source = jnp.asarray(rows), jnp.asarray(source)
+    segment = (source != PAD).astype(jnp.int32)
+    cache = nnx.merge(graph, params).admit(pool.cache, rows, source, segment)
+    return Pool(admit(pool.search, rows, jnp.asarray(limit)), cache)
+
+
+@partial(jax.jit, static_argnames=("graph", "alpha", "n_best", "exact"), donate_argnames=("pool",))
+def go_on(
     graph: Graph,
     params: Params,
-    source: Ids,
-    limit: Ids,
+    pool: Pool,
+    wanted: ArrayLike,
+    forbidden: Ids | None,
     *,
-    beam: int,
-    max_length: int,
     alpha: float,
-    n_best: int = 1,
-    forbidden: Ids | None = None,
-    spare: ArrayLike = 0,
-    exact: bool = True,
-) -> Hypotheses:
-    """Translate source ids [B, S] (tags, words, EOS, then PAD), one sentence per row."""
-    model = nnx.merge(graph, params)
-    source = jnp.asarray(source)
-    segment = (source != PAD).astype(jnp.int32)
-    position = jnp.broadcast_to(jnp.arange(source.shape[1]), source.shape)
-    memory = model.encode(source, segment, position)
-    return beam_search(
-        model.advance,
-        model.start(memory, segment),
-        lambda cache, length: grow(cache, beam, length),
-        jnp.asarray(limit),
-        beam=beam,
-        max_length=max_length,
-        alpha=alpha,
-        n_best=n_best,
-        forbidden=forbidden,
-        spare=spare,
-        exact=exact,
+    n_best: int,
+    exact: bool,
+) -> tuple[Pool, Array, Array, Hypotheses]:
+    """As `search_on`; also the time, which sentences are settled [B], and the best of each."""
+    pool = Pool(
+        *search_on(
+            nnx.merge(graph, params).advance,
+            *pool,
+            wanted,
+            alpha=alpha,
+            n_best=n_best,
+            forbidden=forbidden,
+            exact=exact,
+        )
     )
+    return pool, pool.search.time, settled(pool.search), ranked(pool.search, alpha, n_best)
+
+
+@partial(jax.jit, static_argnames=("slots", "width"))
+def move(pool: Pool, first: ArrayLike, *, slots: int, width: int) -> Pool:
+    """Forget the slots before `first`, and have room for `slots`, of sources with at most `width` tokens."""
+    search, cache = pool
+    first = jnp.asarray(first)
+    search = search._replace(
+        time=search.time - first,
+        begun=search.begun - first,  # negative for settled sentences
+        lineage=slots_from(search.lineage, first, slots, axis=2),
+    )
+    # slots that are yet to come are written by each hypothesis itself
+    itself = jnp.arange(search.lineage.shape[1])[:, None]
+    search = search._replace(lineage=jnp.where(jnp.arange(slots) >= search.time, itself, search.lineage))
+    return Pool(search, moved(cache, search.lineage.shape[1], first, slots, width))
+
+
+@jax.jit
+def pick(pool: Pool, rows: Ids) -> Pool:
+    """A pool of these rows alone."""
+    chosen = jnp.asarray(rows)
+    picked: Pool = jax.tree.map(lambda leaf: leaf[chosen] if leaf.ndim else leaf, pool)
+    return picked

@@ -1,4 +1,4 @@
-"""Text through any search over ids: encode, search in batches, decode; one line out for each line in."""
+"""Text through any search over ids: encode, search, decode; one line out for each line in."""
 
 from __future__ import annotations
 
@@ -14,22 +14,20 @@ from facetmt.data.clean import portions
 from facetmt.data.codec import Codec
 from facetmt.translate.config import DecodeConfig
 
-# in batches of at least this many sentences, the last eighth to be settled does not hold up the others
-CROWD = 32
-LATE_CROWD = 8  # the same for sentences that were late before
 SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+")
 
 
 class Found(NamedTuple):
-    """The N best of B sentences, on the host."""
+    """A sentence whose search is over."""
 
-    ids: NDArray[np.int32]  # [B, N, L]
-    score: NDArray[np.float32]  # [B, N]
-    unsettled: NDArray[np.bool_]  # [B]: to be searched again
+    sentence: int
+    ids: NDArray[np.int32]  # [N, M]: the N best, each ends with EOS, then PAD
+    score: NDArray[np.float32]  # [N], -inf where no more were found
 
 
-# (source ids of each sentence, hypotheses wanted, sentences that may be left unsettled) -> what was found
-Search = Callable[[Sequence[Sequence[int]], int, int], Found]
+# (source ids of each sentence by falling length, hypotheses wanted, check) -> every sentence, in any order;
+# `check` is called where the search may be left
+Search = Callable[[Sequence[Sequence[int]], int, Callable[[], None]], Iterator[Found]]
 
 
 class Hypothesis(NamedTuple):
@@ -59,7 +57,7 @@ class TextTranslator:
     ) -> list[list[Hypothesis]]:
         """Up to `count` hypotheses of each line, best first; a line that had to be cut has one.
 
-        `check` is called before each batch, `tell(done, total)` after it.
+        `check` is called where the search may be left, `tell(done, total)` after each sentence.
         """
         parts = [self._parts(line, facet, tag) for line in lines]
         flat = [ids for line in parts for ids in line]
@@ -112,30 +110,18 @@ class TextTranslator:
         check: Callable[[], None],
         tell: Callable[[int, int], None],
     ) -> list[list[Hypothesis]]:
-        """Search in batches, longest first; the few slow ones of each batch are searched again, together."""
+        """Longest first, so that sentences under search at the same time are alike."""
         answers: list[list[Hypothesis]] = [[] for _ in sources]
-        waiting = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
-        crowd = CROWD
-        while waiting:
-            late: list[int] = []
-            for first in range(0, len(waiting), self._decode.batch):
-                check()
-                chosen = waiting[first : first + self._decode.batch]
-                spare = len(chosen) // 8 if len(chosen) >= crowd else 0
-                found = self._search([sources[index] for index in chosen], count, spare)
-                ids = found.ids[: len(chosen)].reshape(-1, found.ids.shape[-1])
-                texts = self._codec.decode(ids.tolist(), facet)
-                for row, index in enumerate(chosen):
-                    lines = texts[row * count : (row + 1) * count]
-                    answers[index] = [
-                        Hypothesis(text, float(score))
-                        for text, score in zip(lines, found.score[row], strict=True)
-                        if np.isfinite(score)
-                    ]
-                late += [chosen[row] for row in np.flatnonzero(found.unsettled[: len(chosen)])]
-                left = len(waiting) - first - len(chosen) + len(late)
-                tell(len(sources) - left, len(sources))
-            waiting, crowd = late, LATE_CROWD
+        order = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+        found = self._search([sources[index] for index in order], count, check)
+        for done, one in enumerate(found, start=1):
+            texts = self._codec.decode(one.ids.tolist(), facet)
+            answers[order[one.sentence]] = [
+                Hypothesis(text, float(score))
+                for text, score in zip(texts, one.score, strict=True)
+                if np.isfinite(score)
+            ]
+            tell(done, len(sources))
         return answers
 
 

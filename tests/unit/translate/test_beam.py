@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from facetmt.data.batch import BOS, EOS, PAD
 from facetmt.model.config import ModelConfig
 from facetmt.model.transformer import create
-from facetmt.translate import beam
-from facetmt.translate.beam import beam_search, largest, length_penalty, stages, translate
+from facetmt.translate import beam as module
+from facetmt.translate.beam import largest, length_penalty, ranked, search_on, settled
 
 VOCABULARY, LENGTH = 6, 4  # ids 4 and 5 are words
 FORBIDDEN = np.array([True, True, True, False, False, False])
@@ -25,38 +25,35 @@ def toy(tables):
     """A next-token function whose logits depend on the whole history, kept in a cache of slots."""
     weights = jnp.asarray(tables)  # [B, L, V, V]: logits += weights[t, token at t]
 
-    def next_token(tokens, cache, time, lineage):
+    def next_token(tokens, cache, time, begun, lineage):
         cache = cache.at[:, time].set(tokens)  # [B, L, K]
-        sentences, _, length = lineage.shape
+        sentences, _, slots = lineage.shape
         history = jnp.take_along_axis(cache, lineage.transpose(0, 2, 1), axis=2)  # [B, L, K]
-        seen = (jnp.arange(length) <= time)[None, :, None, None]
-        sentence, step = jnp.arange(sentences)[:, None, None], jnp.arange(length)[None, :, None]
+        slot = jnp.arange(slots)
+        seen = ((slot >= begun[:, None]) & (slot <= time))[:, :, None, None]
+        step = jnp.maximum(slot - begun[:, None], 0)[:, :, None]  # [B, L, 1]
+        sentence = jnp.arange(sentences)[:, None, None]
         logits = jnp.sum(jnp.where(seen, weights[sentence, step, history], 0.0), axis=1)
         return logits, cache
 
     return next_token
 
 
-def longer(cache, length):
-    """[B, L, K] with room for `length` positions."""
-    return jnp.pad(cache, ((0, 0), (0, length - cache.shape[1]), (0, 0)))
-
-
-@partial(jax.jit, static_argnames=("beam", "alpha", "n_best", "exact"))
-def search(tables, limit, beam, alpha, n_best, spare=0, exact=True):
-    return beam_search(
-        toy(tables),
-        jnp.zeros((tables.shape[0], 0, beam), jnp.int32),
-        longer,
-        limit,
-        beam=beam,
-        max_length=LENGTH,
-        alpha=alpha,
-        n_best=n_best,
-        forbidden=jnp.asarray(FORBIDDEN),
-        spare=spare,
-        exact=exact,
-    )
+@partial(jax.jit, static_argnames=("beam", "alpha", "n_best", "exact", "late"))
+def search(tables, limit, beam, alpha, n_best, exact=True, late=0):
+    """Until all sentences are settled; those after the first begin `late` steps after it."""
+    options = {"alpha": alpha, "n_best": n_best, "exact": exact, "forbidden": jnp.asarray(FORBIDDEN)}
+    rows = jnp.arange(len(limit))
+    found = module.empty(len(limit), beam, LENGTH, LENGTH + late)
+    cache = jnp.zeros((len(limit), LENGTH + late, beam), jnp.int32)
+    found = module.admit(
+        found, jnp.where(rows == 0, 0, len(rows)), limit
+    )  # rows beyond the last are left out
+    for _ in range(late):
+        found, cache = module.extend(toy(tables), found, cache, **options)
+    found = module.admit(found, rows[1:], limit[1:])
+    found, _ = search_on(toy(tables), found, cache, len(rows), **options)
+    return ranked(found, alpha, n_best)
 
 
 def log_probability(table, ids):
@@ -64,7 +61,7 @@ def log_probability(table, ids):
     total, logits = 0.0, np.zeros(VOCABULARY)
     for time, (given_id, wanted) in enumerate(zip([BOS, *ids[:-1]], ids, strict=True)):
         logits = logits + table[time, given_id]
-        total += logits[wanted] - np.log(np.exp(logits).sum())
+        total += logits[wanted] - np.log(np.exp(logits[~FORBIDDEN]).sum())
     return total
 
 
@@ -124,8 +121,8 @@ def test_a_beam_of_one_is_greedy_search(tables, limit):
         assert float(found.log_probability[sentence, 0]) == pytest.approx(expected, rel=1e-4)
 
 
-def narrowing(table, limit, beam, alpha):
-    """The definition: keep the best extensions, finished ones give up their place; no early exit."""
+def defined(table, limit, beam, alpha):
+    """The definition: of the best extensions, those that end are finished; the best others live on."""
     live, finished = [(0.0, [])], []
     for time in range(limit):
         extensions = [
@@ -133,9 +130,11 @@ def narrowing(table, limit, beam, alpha):
             for _, ids in live
             for token in ([EOS] if time + 1 == limit else [EOS, 4, 5])
         ]
-        kept = sorted(extensions, reverse=True)[: beam - len(finished)]
-        finished += [pair for pair in kept if pair[1][-1] == EOS]
-        live = [pair for pair in kept if pair[1][-1] != EOS]
+        extensions.sort(reverse=True)
+        finished += [pair for pair in extensions[:beam] if pair[1][-1] == EOS]
+        live = [pair for pair in extensions if pair[1][-1] != EOS][:beam]
+        if len(finished) >= beam:
+            break
     return sorted(((total / ((5 + len(ids)) / 6) ** alpha, ids) for total, ids in finished), reverse=True)
 
 
@@ -145,51 +144,39 @@ def narrowing(table, limit, beam, alpha):
 def test_the_early_exit_changes_no_result(n_best, tables, limit):
     found = search(tables, limit, beam=3, alpha=0.6, n_best=n_best)
     for sentence in range(2):
-        for rank, (score, ids) in enumerate(narrowing(tables[sentence], limit[sentence], 3, 0.6)[:n_best]):
+        for rank, (score, ids) in enumerate(defined(tables[sentence], limit[sentence], 3, 0.6)[:n_best]):
             assert words(found, sentence, rank) == ids
             assert float(found.score[sentence, rank]) == pytest.approx(score, rel=1e-4)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@given(tables=tables, limit=limits)
+@settings(max_examples=20)
+def test_a_sentence_that_begins_later_is_searched_as_if_alone(exact, tables, limit):
+    together = search(tables, limit, beam=3, alpha=0.6, n_best=3, exact=exact)
+    late = search(tables, limit, beam=3, alpha=0.6, n_best=3, exact=exact, late=2)
+    np.testing.assert_array_equal(late.ids, together.ids)
+    np.testing.assert_array_equal(late.score, together.score)
 
 
 def test_the_search_stops_when_nothing_better_can_come():
     certain = np.zeros((1, LENGTH, VOCABULARY, VOCABULARY), np.float32)
     certain[..., EOS] = 20.0
-    steps = []
-
-    def next_token(tokens, cache, time, lineage):
-        jax.debug.callback(lambda t: steps.append(int(t)), time)
-        return toy(certain)(tokens, cache, time, lineage)
-
-    cache, limit = jnp.zeros((1, 0, 3), jnp.int32), jnp.array([LENGTH])
-    found = beam_search(next_token, cache, longer, limit, beam=3, max_length=LENGTH, alpha=0.6)
-    found.score.block_until_ready()
-    jax.effects_barrier()
-    assert steps == [0]
+    found = module.admit(module.empty(1, 3, LENGTH, LENGTH), jnp.array([0]), jnp.array([LENGTH]))
+    assert not settled(found).any()
+    found, _ = search_on(toy(certain), found, jnp.zeros((1, LENGTH, 3), jnp.int32), 1, alpha=0.6)
+    assert settled(found).all() and int(found.time) == 1
 
 
-@pytest.mark.parametrize(
-    ("longest", "expected"),
-    [
-        (1, [1]),
-        (16, [16]),
-        (20, [20]),
-        (24, [16, 24]),
-        (40, [16, 40]),
-        (48, [16, 32, 48]),
-        (136, [16, 32, 64, 136]),
-    ],
-)
-def test_the_cache_grows_in_steps_worth_a_stage(longest, expected):
-    assert stages(longest, 16) == expected
-
-
-def test_a_cache_that_grew_gives_what_one_of_full_length_gives(monkeypatch):
-    settings = {"beam": 3, "max_length": 8, "alpha": 0.6, "n_best": 2, "forbidden": SPECIAL}
-    whole = translate(MODEL.graph, SHARP, SOURCE, np.full(3, 8), **settings)
-    monkeypatch.setattr(beam, "stages", lambda longest, first: [2, 5, longest])
-    grown = translate.__wrapped__(MODEL.graph, SHARP, SOURCE, np.full(3, 8), **settings)
-    np.testing.assert_array_equal(whole.ids, grown.ids)
-    np.testing.assert_allclose(whole.score, grown.score, rtol=1e-4)
-    assert int(whole.length.max()) > 5
+def test_the_search_pauses_when_enough_sentences_are_settled():
+    tables = np.zeros((3, LENGTH, VOCABULARY, VOCABULARY), np.float32)
+    for sentence, length in enumerate([1, 2, 4]):
+        tables[sentence, : length - 1, :, 4] = 20.0
+        tables[sentence, length - 1, :, EOS] = 60.0
+    for wanted, expected in ((1, 1), (2, 2), (3, 4)):
+        found = module.admit(module.empty(3, 2, LENGTH, LENGTH), jnp.arange(3), jnp.full(3, LENGTH))
+        found, _ = search_on(toy(tables), found, jnp.zeros((3, LENGTH, 2), jnp.int32), wanted, alpha=0.6)
+        assert int(found.time) == expected and int(settled(found).sum()) == wanted
 
 
 def test_the_length_penalty_is_that_of_wu_et_al():
@@ -205,6 +192,44 @@ SOURCE = np.array([[4, 5, 6, 3, 0, 0], [7, 8, 9, 10, 11, 3], [3, 0, 0, 0, 0, 0]]
 SPECIAL = np.arange(12) < 3
 
 
+def translate(params, source, limit, *, beam, alpha, n_best=1, slots=8, moves=()):
+    """All sources at once; `moves`: (time at which the cache is moved, its new slots)."""
+    size, width = source.shape
+    shape = {"sentences": size, "width": width, "beam": beam, "longest": 8}
+    pool = module.empty_pool(MODEL.graph, params, slots=slots, **shape)
+    pool = module.fill(MODEL.graph, params, pool, np.arange(size), source, limit)
+    options = {"alpha": alpha, "n_best": n_best, "exact": True}
+    for time, new in (*moves, (8, None)):
+        pool, now, done, found = module.go_on(MODEL.graph, params, pool, size, SPECIAL, **options)
+        if new is None:
+            assert bool(done.all())
+            return found
+        assert int(now) == time
+        pool = module.move(pool, 0, slots=new, width=width)
+    raise AssertionError
+
+
+def test_a_cache_that_grew_gives_what_one_of_full_length_gives():
+    settings = {"beam": 3, "alpha": 0.6, "n_best": 2}
+    whole = translate(SHARP, SOURCE, np.full(3, 8), **settings)
+    grown = translate(SHARP, SOURCE, np.full(3, 8), **settings, slots=2, moves=[(2, 5), (5, 8)])
+    np.testing.assert_array_equal(whole.ids, grown.ids)
+    np.testing.assert_allclose(whole.score, grown.score, rtol=1e-4)
+    assert int(whole.length.max()) > 5
+
+
+def test_a_pool_of_fewer_rows_goes_on_where_it_was():
+    settings = {"alpha": 0.6, "n_best": 2, "exact": True}
+    pool = module.empty_pool(MODEL.graph, SHARP, sentences=3, width=6, beam=3, longest=8, slots=3)
+    pool = module.fill(MODEL.graph, SHARP, pool, np.arange(3), SOURCE, np.full(3, 8))
+    pool, *_ = module.go_on(MODEL.graph, SHARP, pool, 3, SPECIAL, **settings)
+    pool = module.move(module.pick(pool, np.array([2, 0])), 0, slots=8, width=4)  # their sources are short
+    _, _, done, found = module.go_on(MODEL.graph, SHARP, pool, 2, SPECIAL, **settings)
+    whole = translate(SHARP, SOURCE, np.full(3, 8), beam=3, alpha=0.6, n_best=2)
+    assert bool(done.all())
+    np.testing.assert_array_equal(found.ids, whole.ids[np.array([2, 0])])
+
+
 @jax.jit
 def plain_logits(target):
     """The next-token logits of [B, T] prefixes, without a cache."""
@@ -213,7 +238,8 @@ def plain_logits(target):
     position = np.broadcast_to(np.arange(SOURCE.shape[1]), SOURCE.shape)
     memory = model.encode(SOURCE, segment, position)
     ones, places = jnp.ones_like(target), jnp.broadcast_to(jnp.arange(target.shape[1]), target.shape)
-    return jax.nn.log_softmax(model.logits(model.decode(target, ones, places, memory, segment)))
+    logits = model.logits(model.decode(target, ones, places, memory, segment))
+    return jax.nn.log_softmax(jnp.where(SPECIAL, -jnp.inf, logits))
 
 
 def rescored(ids, length, sentence):
@@ -226,7 +252,7 @@ def rescored(ids, length, sentence):
 
 def test_greedy_translation_is_argmax_without_a_cache():
     limit = np.array([8, 5, 8])
-    found = translate(MODEL.graph, SHARP, SOURCE, limit, beam=1, max_length=8, alpha=0.0, forbidden=SPECIAL)
+    found = translate(SHARP, SOURCE, limit, beam=1, alpha=0.0)
     target = np.full((3, 8), BOS, np.int32)
     outputs = [[], [], []]
     for time in range(8):
@@ -240,17 +266,7 @@ def test_greedy_translation_is_argmax_without_a_cache():
 
 
 def test_every_hypothesis_of_a_beam_has_the_models_own_score():
-    found = translate(
-        MODEL.graph,
-        SHARP,
-        SOURCE,
-        np.full(3, 8),
-        beam=4,
-        max_length=8,
-        alpha=0.6,
-        n_best=4,
-        forbidden=SPECIAL,
-    )
+    found = translate(SHARP, SOURCE, np.full(3, 8), beam=4, alpha=0.6, n_best=4)
     for sentence, rank in itertools.product(range(3), range(4)):
         length = int(found.length[sentence, rank])
         expected = rescored(np.asarray(found.ids[sentence, rank]), length, sentence)
@@ -259,9 +275,8 @@ def test_every_hypothesis_of_a_beam_has_the_models_own_score():
 
 
 def test_a_sentence_translates_the_same_in_any_company_and_padding():
-    settings = {"beam": 3, "max_length": 8, "alpha": 0.6, "forbidden": SPECIAL}
-    together = translate(MODEL.graph, SHARP, SOURCE, np.full(3, 6), **settings)
-    alone = translate(MODEL.graph, SHARP, SOURCE[:1, :4], np.full(1, 6), **settings)
+    together = translate(SHARP, SOURCE, np.full(3, 6), beam=3, alpha=0.6)
+    alone = translate(SHARP, SOURCE[:1, :4], np.full(1, 6), beam=3, alpha=0.6)
     assert words(together, 0, 0) == words(alone, 0, 0)
     assert float(together.score[0, 0]) == pytest.approx(float(alone.score[0, 0]), rel=1e-4)
 
@@ -278,16 +293,6 @@ def test_the_largest_are_those_of_top_k_with_ties_in_the_same_order(size, count)
     ):
         assert np.array_equal(found[1:], expected[1:])
         assert found.dtype == expected.dtype
-
-
-@given(tables=tables, limit=limits)
-@settings(max_examples=20)
-def test_a_search_that_was_broken_off_says_which_sentences_are_unsettled(tables, limit):
-    whole = search(tables, limit, beam=3, alpha=0.6, n_best=1)
-    part = search(tables, limit, beam=3, alpha=0.6, n_best=1, spare=1)
-    assert not np.asarray(whole.unsettled).any() and np.asarray(part.unsettled).sum() <= 1
-    for sentence in np.flatnonzero(~np.asarray(part.unsettled)):
-        assert words(part, sentence, 0) == words(whole, sentence, 0)
 
 
 def test_a_sentence_is_settled_sooner_if_none_of_its_hypotheses_is_ahead():

@@ -1,4 +1,4 @@
-"""Lines to batches and back, with a codec of whole words and a search that echoes its input."""
+"""Lines to ids and back, with a codec of whole words and a search that echoes its input."""
 
 import re
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ import pytest
 from facetmt.data.batch import EOS, PAD
 from facetmt.translate.config import DecodeConfig
 from facetmt.translate.text import Found, Hypothesis, whole_line
-from facetmt.translate.translate import Translator, padded
+from facetmt.translate.translate import Translator
 
 FIRST = 10  # id of the first word
 
@@ -32,36 +32,48 @@ class Words:
         return [" ".join(self.words[one - FIRST] for one in row if one >= FIRST) for row in rows]
 
 
+class Echo:
+    """A search that gives back its sources, in an order of its own."""
+
+    def __init__(self):
+        self.sources = []
+
+    def __call__(self, sources, count, check):
+        check()
+        self.sources = [len(source) for source in sources]
+        for sentence in reversed(range(len(sources))):
+            ids = np.full((count, 8), PAD, np.int32)
+            ids[:, : len(sources[sentence])] = sources[sentence]
+            score = -np.arange(1.0, count + 1)
+            score[2:] = -np.inf  # no more than two hypotheses are found
+            yield Found(sentence, ids, score.astype(np.float32))
+
+
 @pytest.fixture
-def translator(monkeypatch):
-    """A translator whose search gives back its source, in batches of at most 4; `batches` are their sizes."""
+def echo():
+    return Echo()
+
+
+@pytest.fixture
+def translator(monkeypatch, echo):
+    """A translator whose search is an echo."""
     made = Translator(None, Words(), DecodeConfig(batch=4, max_source=6))
-    made.batches = []
-
-    def search(params, sources, count, spare):
-        made.batches.append(len(sources))
-        ids = np.full((len(sources), count, 8), PAD, np.int32)
-        for row, source in enumerate(sources):
-            ids[row, :, : len(source)] = source
-        score = np.tile(-np.arange(1.0, count + 1), (len(sources), 1))
-        score[:, 2:] = -np.inf  # no more than two hypotheses are found
-        return Found(ids, score.astype(np.float32), np.zeros(len(sources), bool))
-
-    monkeypatch.setattr(made, "_search", search)
+    monkeypatch.setattr(made, "_search", lambda params: echo)
     return made
 
 
-def test_lines_come_back_in_their_order_blank_ones_blank(translator):
+def test_lines_come_back_in_their_order_blank_ones_blank(translator, echo):
     lines = ["a b c d e", "", "f", "  ", "g h", "i j k", "l"]
     assert translator.translate(None, lines, "it") == ["a b c d e", "", "f", "", "g h", "i j k", "l"]
-    assert translator.batches == [4, 1]
+    assert echo.sources == [6, 4, 3, 2, 2]  # the longest first
 
 
-def test_a_line_that_is_too_long_is_cut_and_put_together_again(translator):
+def test_a_line_that_is_too_long_is_cut_and_put_together_again(translator, echo):
     line = "one two three. four five six. seven eight nine ten eleven twelve"
     told = []
     assert translator.translate(None, [line], "it", tell=lambda *done: told.append(done)) == [line]
-    assert sum(translator.batches) > 2 and told[-1] == (sum(translator.batches),) * 2
+    parts = len(echo.sources)
+    assert parts > 2 and told == [(done, parts) for done in range(1, parts + 1)]
     (best,) = translator.n_best(None, [line], "it", 2)
     assert len(best) == 1  # one that was cut has no alternatives
 
@@ -71,23 +83,18 @@ def test_hypotheses_that_were_not_found_are_left_out(translator):
     assert found == [Hypothesis("a b", -1.0), Hypothesis("a b", -2.0)]
 
 
-def test_a_check_may_stop_it_before_each_batch(translator):
+def test_a_check_may_stop_it(translator, echo):
     def stop():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         translator.translate(None, ["a"], "it", check=stop)
-    assert translator.batches == []
+    assert echo.sources == []
 
 
 def test_the_longest_input_must_be_known():
     with pytest.raises(ValueError, match=re.escape("DecodeConfig.for_training")):
-        Translator(None, Words(), DecodeConfig())
-
-
-@pytest.mark.parametrize(("length", "expected"), [(1, 16), (16, 16), (17, 32), (33, 64)])
-def test_few_shapes_are_compiled(length, expected):
-    assert padded(length, 16) == expected
+        Translator(None, Words(), DecodeConfig()).translate(None, ["a"], "it")
 
 
 def test_the_score_of_a_line_is_the_sum_over_its_parts():
