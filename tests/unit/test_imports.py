@@ -58,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"errors", "bandit", "runlog", "recipe", "train", "report"},
     "cli": {"*"},
     "cli_data": {"*"},
-    "cli_measure": {"*"},
+    "cli_runs": {"*"},
     "cli_study": {"*"},
     "__main__": {"cli"},
     "__init__": set(),

@@ -98,7 +98,7 @@ class PooledSearch:
 
 
 class Rows:
-    """The rows of a pool, as seen from the host: which sentence each holds, and since when."""
+    """The rows of a pool, as the host knows them: which sentence each holds, and since when."""
 
     def __init__(self, owner: PooledSearch, sources: Sequence[Sequence[int]], count: int) -> None:
         self.owner, self.sources, self.count = owner, sources, count
