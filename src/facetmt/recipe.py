@@ -93,10 +93,15 @@ _Loader.add_implicit_resolver(
 def read_value(text: str, where: str) -> Any:
     """A value from the command line, read as in a recipe; an error starts with `where`."""
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+        value = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
     except yaml.YAMLError as error:
         reason = getattr(error, "problem", None) or "it cannot be read"
         raise UserError(f"{where}: the value is not valid YAML ({reason}); fix or quote it") from None
+    for key, one in value.items() if isinstance(value, dict) else ():
+        if one is None and ":" in str(key):  # YAML reads {a:1} as the key `a:1` without a value
+            spaced = str(key).replace(":", ": ", 1)
+            raise UserError(f"{where}: {key} has no value; put a space after the colon: {{{spaced}}}")
+    return value
 
 
 def split_setting(word: str, where: str, example: str) -> tuple[str, Any]:

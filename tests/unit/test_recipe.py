@@ -145,6 +145,12 @@ def test_values_are_read_alike_everywhere(tmp_path, text, value):
     assert yaml.load(path.read_text("utf-8"), Loader=_Loader)["data"]["root"] == value  # noqa: S506
 
 
+def test_a_missing_space_after_a_colon_is_named():
+    with pytest.raises(UserError, match=r"--set x: medical:1 has no value; .* \{medical: 1\}"):
+        read_value("{medical:1}", "--set x")
+    assert read_value("{a: 1, b: null}", "--set x") == {"a": 1, "b": None}
+
+
 def test_values_reach_the_recipe_as_they_are(tmp_path):
     path = recipe_file(tmp_path, SMALL + "train: {patience: 3}\n")
     recipe = load_recipe(path, ["data.target=fr"], {"train.patience": None, "data.target": "no"})
