@@ -104,7 +104,8 @@ class Rows:
         self.owner, self.sources, self.count = owner, sources, count
         size = owner.rows_for(len(sources))
         self.width = padded(max(map(len, sources), default=1), SMALLEST)
-        self.slots, self.time = slots_for(0), 0
+        # another length of the cache takes longer to compile than few sentences with too long a one
+        self.slots, self.time = slots_for(self.width if size <= FEWEST else 0), 0
         self.waiting = 0  # the first sentence that is not in the pool yet
         self.sentence = np.full(size, FREE)
         self.begun = np.zeros(size, np.int32)  # the slot at which it began
