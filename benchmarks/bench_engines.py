@@ -136,7 +136,12 @@ def parts(given: argparse.Namespace) -> None:
     from facetmt.translate.pool import slots_for
 
     model = load_model(given.run, given.settings)
-    rows, width, beam, slots = model.decode.batch, 16, model.decode.beam, slots_for(0)
+    rows, width, beam, slots = (
+        model.decode.batch,
+        16,
+        model.decode.beam,
+        slots_for(0, model.decode.max_length),
+    )
     graph, params, time_now = model.graph, model.params, jnp.int32(slots // 2)
     size = {"sentences": rows, "width": width, "beam": beam, "longest": model.decode.max_length}
     source, limit = np.full((rows, width), 5, np.int32), np.full(rows, model.decode.max_length, np.int32)

@@ -82,7 +82,7 @@ class PooledSearch:
         """Compile and run a step of the largest search, for `sentences` sources of this length."""
         rows = Rows(self, [[PAD] * length] * sentences, 1)
         rows.fill()
-        slots = slots_for(self.decode.longest_output(rows.width))
+        slots = slots_for(rows.longest, rows.longest)
         search, cache = beam.move(rows.pool, 0, slots=slots, width=rows.width)
         last = search._replace(time=search.time + slots - 1)
         rows.pool = beam.Pool(last, cache)
@@ -104,8 +104,9 @@ class Rows:
         self.owner, self.sources, self.count = owner, sources, count
         size = owner.rows_for(len(sources))
         self.width = padded(max(map(len, sources), default=1), SMALLEST)
+        self.longest = owner.decode.longest_output(self.width)
         # another length of the cache takes longer to compile than few sentences with too long a one
-        self.slots, self.time = slots_for(self.width if size <= FEWEST else 0), 0
+        self.slots, self.time = slots_for(self.width if size <= FEWEST else 0, self.longest), 0
         self.waiting = 0  # the first sentence that is not in the pool yet
         self.sentence = np.full(size, FREE)
         self.begun = np.zeros(size, np.int32)  # the slot at which it began
@@ -115,7 +116,7 @@ class Rows:
             sentences=size,
             width=self.width,
             beam=owner.decode.beam,
-            longest=owner.decode.longest_output(self.width),
+            longest=self.longest,
             slots=self.slots,
         )
 
@@ -168,7 +169,7 @@ class Rows:
         if self.time == self.slots or width < self.width:
             first = int(self.begun[live].min())
             self.time, self.begun, self.width = self.time - first, self.begun - first, width
-            self.slots = slots_for(self.time)
+            self.slots = slots_for(self.time, self.longest)
             self.pool = beam.move(self.pool, first, slots=self.slots, width=width)
 
     def go_on(self) -> list[Found]:
@@ -195,9 +196,9 @@ class Rows:
         return done
 
 
-def slots_for(time: int) -> int:
-    """Slots of a cache that is filled up to `time`, a quarter of them free: reading it takes its time."""
-    return padded(-(-4 * (time + 1) // 3), LEAST)
+def slots_for(time: int, longest: int) -> int:
+    """Slots of a cache that is filled up to `time`, a quarter of them free, for outputs of up to `longest`."""
+    return min(padded(-(-4 * (time + 1) // 3), LEAST), longest + LEAST)
 
 
 def padded(length: int, least: int) -> int:
