@@ -197,7 +197,7 @@ class Rows:
 
 
 def slots_for(time: int, longest: int) -> int:
-    """Slots of a cache that is filled up to `time`, a quarter of them free, for outputs of up to `longest`."""
+    """Slots of a cache that is filled up to `time`, a quarter of them free, for outputs up to `longest`."""
     return min(padded(-(-4 * (time + 1) // 3), LEAST), longest + LEAST)
 
 
