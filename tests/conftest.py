@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -20,6 +21,9 @@ from facetmt.demo.corpus import DemoConfig, write
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # tests leave the user's cache folder alone
 os.environ["FACETMT_CACHE"] = "off"
+
+# a shell that starts the tests in the background ignores SIGINT, and what they start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # a slow machine must not fail a property
 settings.register_profile(
