@@ -148,7 +148,8 @@ def parts(given: argparse.Namespace) -> None:
 
     def filled() -> search.Pool:
         empty = search.empty_pool(graph, params, slots=slots, **size)
-        return search.fill(graph, params, empty, np.arange(rows, dtype=np.int32), source, limit)
+        numbers = np.arange(rows, dtype=np.int32)
+        return search.fill(empty, numbers, search.encode(graph, params, source), numbers, limit)
 
     begun, cache = filled()
     # everything is an argument: XLA would compute constants while compiling

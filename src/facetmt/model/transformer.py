@@ -124,20 +124,16 @@ class Transformer(nnx.Module):
 
         return Cache(
             past=tuple(nothing(slots * beam) for _ in self.decoder),
-            source=tuple(nothing(width) for _ in self.decoder),
-            source_bias=jnp.full((sentences, 1, 1, width), MASKED),
+            sources=Sources(
+                tuple(nothing(width) for _ in self.decoder), jnp.full((sentences, 1, 1, width), MASKED)
+            ),
         )
 
-    def admit(self, cache: "Cache", rows: Array, source: Array, segment: Array) -> "Cache":
-        """Put sources [R, S], one sentence each, into rows [R] of the cache, whose width is S.
-
-        A row beyond the last is left out. What is cached of the target need not be erased: it is never read.
-        """
+    def encoded(self, source: Array, segment: Array) -> "Sources":
+        """What the decoder reads of sources [N, S], one sentence each."""
         memory = self.encode(source, segment, jnp.broadcast_to(jnp.arange(source.shape[1]), source.shape))
-        new = tuple(block.source.cached(memory) for block in self.decoder)
-        bias = jnp.where(segment[:, None, None, :] > 0, 0.0, MASKED)
-        put = partial(jax.tree.map, lambda old, one: old.at[rows].set(one, mode="drop"))
-        return cache._replace(source=put(cache.source, new), source_bias=put(cache.source_bias, bias))
+        keys = tuple(block.source.cached(memory) for block in self.decoder)
+        return Sources(keys, jnp.where(segment[:, None, None, :] > 0, 0.0, MASKED))
 
     def advance(
         self, tokens: Array, cache: "Cache", time: Array, begun: Array, lineage: Array
@@ -154,8 +150,8 @@ class Transformer(nnx.Module):
         seen = own & ((slot >= begun[:, None]) & (slot <= time))[:, None, :, None]
         bias = jnp.where(seen, 0.0, MASKED).reshape(tokens.shape[0], 1, beam, slots * beam)
         past = []
-        for block, old, source in zip(self.decoder, cache.past, cache.source, strict=True):
-            x, new = block.advance(x, old, source, time, bias, cache.source_bias)
+        for block, old, source in zip(self.decoder, cache.past, cache.sources.past, strict=True):
+            x, new = block.advance(x, old, source, time, bias, cache.sources.bias)
             past.append(new)
         return self.logits(self.decoder_norm(x)), cache._replace(past=tuple(past))
 
@@ -168,8 +164,32 @@ def moved(cache: "Cache", beam: int, first: Array, slots: int, width: int) -> "C
 
     return Cache(
         past=tuple(Past(later(past.keys, 3), later(past.values, 2)) for past in cache.past),
-        source=tuple(Past(past.keys[..., :width], past.values[:, :, :width]) for past in cache.source),
-        source_bias=cache.source_bias[..., :width],
+        sources=fitted(cache.sources, width),
+    )
+
+
+def admitted(cache: "Cache", rows: Array, sources: "Sources") -> "Cache":
+    """Put sources into rows [R] of the cache; a row beyond the last is left out.
+
+    What is cached of the target need not be erased: it is never read.
+    """
+    new = fitted(sources, cache.sources.bias.shape[3])
+    put = partial(jax.tree.map, lambda old, one: old.at[rows].set(one, mode="drop"))
+    return cache._replace(sources=put(cache.sources, new))
+
+
+def fitted(sources: "Sources", width: int) -> "Sources":
+    """Sources of at most `width` tokens, padded or cut to it."""
+    more = max(0, width - sources.bias.shape[3])
+
+    def fit(array: Array, axis: int, value: float = 0.0) -> Array:
+        room = [(0, more if one == axis else 0) for one in range(array.ndim)]
+        padded = jnp.pad(array, room, constant_values=value)
+        return jax.lax.slice_in_dim(padded, 0, width, axis=axis)
+
+    return Sources(
+        tuple(Past(fit(past.keys, 3), fit(past.values, 2)) for past in sources.past),
+        fit(sources.bias, 3, MASKED),
     )
 
 
@@ -183,8 +203,14 @@ class Cache(NamedTuple):
     """What the decoder keeps between positions, one entry per layer."""
 
     past: tuple[Past, ...]
-    source: tuple[Past, ...]
-    source_bias: Array  # [B, 1, 1, S]
+    sources: "Sources"
+
+
+class Sources(NamedTuple):
+    """What the decoder reads of B sources, one entry per layer."""
+
+    past: tuple[Past, ...]
+    bias: Array  # [B, 1, 1, S]
 
 
 class Model(NamedTuple):

@@ -16,7 +16,7 @@ from jax.typing import ArrayLike
 
 from facetmt.data.batch import BOS, EOS, PAD
 from facetmt.model.primitives import Ids
-from facetmt.model.transformer import Cache, Graph, Params, moved, slots_from
+from facetmt.model.transformer import Cache, Graph, Params, Sources, admitted, moved, slots_from
 
 C = TypeVar("C")
 GROUP = 32  # values of which only the maximum is compared first
@@ -130,7 +130,7 @@ def empty(sentences: int, beam: int, longest: int, slots: int) -> Beam:
 
 
 def admit(search: Beam, rows: Array, limit: Array) -> Beam:
-    """New sentences begin in rows [R], each with one live hypothesis that is empty (`Transformer.admit`)."""
+    """New sentences begin in rows [R], each with one live hypothesis that is empty."""
     beam = search.tokens.shape[1]
     alone = jnp.where(jnp.arange(beam) == 0, 0.0, -jnp.inf)
     new = Beam(
@@ -258,13 +258,19 @@ def empty_pool(
     return Pool(empty(sentences, beam, longest, slots), model.empty(sentences, width, beam, slots))
 
 
-@partial(jax.jit, static_argnames=("graph",), donate_argnames=("pool",))
-def fill(graph: Graph, params: Params, pool: Pool, rows: Ids, source: Ids, limit: Ids) -> Pool:
-    """Sources [R, S] (tags, words, EOS, then PAD) begin in rows [R]; a row beyond the last is left out."""
-    rows, source = jnp.asarray(rows), jnp.asarray(source)
-    segment = (source != PAD).astype(jnp.int32)
-    cache = nnx.merge(graph, params).admit(pool.cache, rows, source, segment)
-    return Pool(admit(pool.search, rows, jnp.asarray(limit)), cache)
+@partial(jax.jit, static_argnames=("graph",))
+def encode(graph: Graph, params: Params, source: Ids) -> Sources:
+    """Sources [N, S]: tags, words, EOS, then PAD."""
+    source = jnp.asarray(source)
+    return nnx.merge(graph, params).encoded(source, (source != PAD).astype(jnp.int32))
+
+
+@partial(jax.jit, donate_argnames=("pool",))
+def fill(pool: Pool, rows: Ids, sources: Sources, chosen: Ids, limit: Ids) -> Pool:
+    """Source chosen[r] begins in rows[r], with limit[r]; a row beyond the last is left out."""
+    rows, chosen = jnp.asarray(rows), jnp.asarray(chosen)
+    new: Sources = jax.tree.map(lambda leaf: leaf[chosen], sources)
+    return Pool(admit(pool.search, rows, jnp.asarray(limit)), admitted(pool.cache, rows, new))
 
 
 @partial(jax.jit, static_argnames=("graph", "alpha", "n_best", "exact"), donate_argnames=("pool",))

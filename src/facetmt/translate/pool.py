@@ -18,7 +18,7 @@ from facetmt.translate.text import Found
 SMALLEST = 16  # source lengths are padded to 16, 32, 64, ...: few shapes to compile, little padding
 LEAST = 32  # slots of a cache: 32, 64, 128, ...
 FEWEST = 4  # a pool has 4, 8, 16, ..., decode.batch rows
-REFILL = 8  # an eighth of the rows is settled before new sentences are encoded, together
+REFILL = 8  # an eighth of the rows is settled before new sentences enter, together
 CROWD, TAIL = (
     32,
     4,
@@ -108,6 +108,7 @@ class Rows:
         # another length of the cache takes longer to compile than few sentences with too long a one
         self.slots, self.time = slots_for(self.width if size <= FEWEST else 0, self.longest), 0
         self.waiting = 0  # the first sentence that is not in the pool yet
+        self.encoded_from = self.encoded_to = 0  # those that are encoded
         self.sentence = np.full(size, FREE)
         self.begun = np.zeros(size, np.int32)  # the slot at which it began
         self.pool = beam.empty_pool(
@@ -125,27 +126,37 @@ class Rows:
         free = np.flatnonzero(self.sentence == FREE)[: len(self.sources) - self.waiting]
         size = len(self.sentence)
         few = self.owner.multiple(max(1, size // REFILL))
-        if len(free) > 2 * few:
-            self._encode(free, size)
-        else:  # full stacks, unless they are the last
-            last = self.waiting + len(free) == len(self.sources)
-            for first in range(0, len(free) if last else len(free) // few * few, few):
-                self._encode(free[first : first + few], few)
+        few = size if len(free) > 2 * few else few
+        last = self.waiting + len(free) == len(self.sources)
+        while len(free) and (last or few == size or len(free) >= few):
+            if self.waiting == self.encoded_to:
+                self._encode(size)
+            chosen, free = np.split(free, [min(few, len(free), self.encoded_to - self.waiting)])
+            self._enter(chosen, few)
         return bool((self.sentence != FREE).any())
 
-    def _encode(self, chosen: NDArray[np.int64], most: int) -> None:
-        owner, first = self.owner, self.waiting
+    def _encode(self, count: int) -> None:
+        """The next sentences that wait, at their own width, many together."""
+        owner, self.encoded_from = self.owner, self.waiting
+        sources = self.sources[self.waiting : self.waiting + count]
+        width = min(self.width, padded(max(map(len, sources)), SMALLEST))
+        ids = np.full((count, width), PAD, np.int32)
+        for row, source in enumerate(sources):
+            ids[row, : len(source)] = source
+        self.encoded = beam.encode(owner.graph, owner.params, owner.spread.spread(ids))
+        self.encoded_to = self.waiting + len(sources)
+
+    def _enter(self, free: NDArray[np.int64], most: int) -> None:
+        """Encoded sentences into these rows, at most `most` of them."""
+        owner, numbers = self.owner, self.waiting + np.arange(len(free))
         rows = np.full(most, len(self.sentence), np.int32)  # beyond the last: left out
-        source, limit = np.full((most, self.width), PAD, np.int32), np.ones(most, np.int32)
-        rows[: len(chosen)] = chosen
-        for place, ids in enumerate(self.sources[first : first + len(chosen)]):
-            source[place, : len(ids)] = ids
-            limit[place] = owner.decode.longest_output(len(ids))
-        given = [owner.spread.spread(array) for array in (rows, source, limit)]
-        self.pool = beam.fill(owner.graph, owner.params, self.pool, *given)
-        self.sentence[chosen] = np.arange(first, first + len(chosen))
-        self.begun[chosen] = self.time
-        self.waiting += len(chosen)
+        chosen, limit = np.zeros(most, np.int32), np.ones(most, np.int32)
+        rows[: len(free)], chosen[: len(free)] = free, numbers - self.encoded_from
+        limit[: len(free)] = [owner.decode.longest_output(len(self.sources[one])) for one in numbers.tolist()]
+        place, take, longest = (owner.spread.spread(array) for array in (rows, chosen, limit))
+        self.pool = beam.fill(self.pool, place, self.encoded, take, longest)
+        self.sentence[free], self.begun[free] = numbers, self.time
+        self.waiting += len(free)
 
     def use_fewer(self) -> None:
         """Continue the last sentences in a smaller pool."""

@@ -197,7 +197,8 @@ def translate(params, source, limit, *, beam, alpha, n_best=1, slots=8, moves=()
     size, width = source.shape
     shape = {"sentences": size, "width": width, "beam": beam, "longest": 8}
     pool = module.empty_pool(MODEL.graph, params, slots=slots, **shape)
-    pool = module.fill(MODEL.graph, params, pool, np.arange(size), source, limit)
+    rows, sources = np.arange(size), module.encode(MODEL.graph, params, source)
+    pool = module.fill(pool, rows, sources, rows, limit)
     options = {"alpha": alpha, "n_best": n_best, "exact": True}
     for time, new in (*moves, (8, None)):
         pool, now, done, found = module.go_on(MODEL.graph, params, pool, size, SPECIAL, **options)
@@ -221,7 +222,8 @@ def test_a_cache_that_grew_gives_what_one_of_full_length_gives():
 def test_a_pool_of_fewer_rows_goes_on_where_it_was():
     settings = {"alpha": 0.6, "n_best": 2, "exact": True}
     pool = module.empty_pool(MODEL.graph, SHARP, sentences=3, width=6, beam=3, longest=8, slots=3)
-    pool = module.fill(MODEL.graph, SHARP, pool, np.arange(3), SOURCE, np.full(3, 8))
+    sources = module.encode(MODEL.graph, SHARP, SOURCE)
+    pool = module.fill(pool, np.arange(3), sources, np.arange(3), np.full(3, 8))
     pool, *_ = module.go_on(MODEL.graph, SHARP, pool, 3, SPECIAL, **settings)
     pool = module.move(module.pick(pool, np.array([2, 0])), 0, slots=8, width=4)  # their sources are short
     _, _, done, found = module.go_on(MODEL.graph, SHARP, pool, 2, SPECIAL, **settings)

@@ -104,7 +104,7 @@ def test_a_rehearsal_runs_the_largest_search(monkeypatch):
     real = beam.go_on
 
     def noted(graph, params, given, *rest, **options):
-        shapes.append((given.search.lineage.shape, given.cache.source_bias.shape[3]))
+        shapes.append((given.search.lineage.shape, given.cache.sources.bias.shape[3]))
         return real(graph, params, given, *rest, **options)
 
     monkeypatch.setattr(beam, "go_on", noted)
