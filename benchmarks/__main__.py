@@ -1,7 +1,8 @@
 """`python -m benchmarks [--data DIR]`: run all benchmarks in turn, each in its own process.
 
 The comparisons with JoeyNMT install its own environment: `python -m benchmarks.bench_joeynmt` (training) and
-`python -m benchmarks.bench_engines` (decoding, of a trained run). That of the sampler for PyTorch needs the libraries of `make test-adapters`: `python -m benchmarks.bench_sampler_torch`.
+`python -m benchmarks.bench_engines` (decoding, of a trained run). That of the sampler for PyTorch needs
+the libraries of `make test-adapters`: `python -m benchmarks.bench_sampler_torch`.
 """
 
 import argparse
