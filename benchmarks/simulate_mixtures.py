@@ -192,7 +192,7 @@ def play_auto(world: World, prior, rng, evidence=("dev", "use", "alignment", "ep
 
 
 def first_shares(world: World) -> np.ndarray:
-    """As `auto` starts: UniMax, where what does not count has half a share, or as much as what counts."""
+    """As `auto` starts: UniMax, where what does not count has a quarter of a share, or less."""
     counting = np.count_nonzero(world.counts)
     helper = min(HELPERS, counting / max(1, world.size.size - counting))
     return unimax_probs(world.size, STEPS * ROWS, weights=np.where(world.counts > 0, 1.0, helper))

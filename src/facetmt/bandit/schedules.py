@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # What a batch is made of: one facet, the shuffled whole, or rows of several facets in shares of the pull.
 Draws = Literal["facet", "whole", "composition"]
 Sizes = Literal["", "pairs", "tokens"]
-HELPERS = 0.5  # of an even share: what auto gives at first to facets that do not count
+HELPERS = 0.25  # of an even share: what auto gives at first to facets that do not count
 DEV_GROUPS = 8  # of each facet's dev pairs, from whose scatter auto knows the error of a slope
 NOTHING, REWARD = "nothing", "reward"  # signals; any other is a measurement of all facets, by its name
 
@@ -124,7 +124,7 @@ def _unimax(config: ScheduleConfig, corpus: Corpus) -> Policy:
 def _auto(config: ScheduleConfig, corpus: Corpus) -> Policy:
     """A facet without dev text cannot count: it can only help others.
 
-    What only helps starts with half a share, and all of it together with no more than what counts.
+    What only helps starts with a quarter of a share, and all of it together with no more than what counts.
     """
     given = zip(config.weights(corpus.facets), corpus.with_dev, strict=True)
     weights = [weight if dev else 0.0 for weight, dev in given]

@@ -69,12 +69,12 @@ def test_unimax_is_uniform_but_for_what_would_be_repeated_too_often():
 @pytest.mark.parametrize(
     ("objective", "counts", "parts"),
     [
-        ({}, [1, 1, 0], [1, 1, 0.5]),
-        ({"b": 2.0}, [0, 1, 0], [0.5, 1, 0.5]),
-        ({"a": 1.0, "b": 2.0}, [0.5, 1, 0], [1, 1, 0.5]),
+        ({}, [1, 1, 0], [1, 1, 0.25]),
+        ({"b": 2.0}, [0, 1, 0], [0.25, 1, 0.25]),
+        ({"a": 1.0, "b": 2.0}, [0.5, 1, 0], [1, 1, 0.25]),
     ],
 )
-def test_auto_knows_what_counts_and_what_does_not_starts_with_half_a_share(objective, counts, parts):
+def test_auto_knows_what_counts_and_what_does_not_starts_with_a_quarter_of_a_share(objective, counts, parts):
     config = ScheduleConfig(policy="auto", objective=objective)
     policy = build_scheduler(config, CORPUS, seed=1, rows=8).policy
     prior = unimax_probs(CORPUS.tokens, CORPUS.planned, 10.0, parts)
