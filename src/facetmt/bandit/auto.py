@@ -16,22 +16,23 @@ import numpy.typing as npt
 
 from facetmt.bandit.evidence import Estimate, Mean, Slope, Values, columns, shrunk
 from facetmt.bandit.policy import Credit, Probs, State, check_kind, checked_probs, frozen
+from facetmt.bandit.rules import (
+    LOWEST,
+    USEFUL,
+    alignment_drift,
+    overfitting_drift,
+    slope_target,
+    use_target,
+    usual_use,
+    worn,
+)
 
 SLOPE, USE, ALIGNMENT, OVERFITTING, WORN = range(5)  # the rows of the log factors
 DEV, SOURCES, ALIGNED = range(3)  # the kinds of measurement
 FIRST, PAUSE = 50, 0.1  # step of the first measurement; steps to the next, as a part of those so far
 COSTLIEST = 0.1  # measuring never takes more of the training than this, and less and less as it goes on
-SURE = 1.5  # standard errors that a difference must have before it is acted on
-LOWEST = math.log(0.02)  # no kind of evidence takes more than 98 % of a share: it may yet change
-LEAST_SLOPE = 0.1  # of the mean: a facet that stands still keeps this part of its share
-USEFUL = 0.3  # of the median source use of the facets that count: the least that honest text has
-SUSPECT = 1 / 4  # odds that text is useless before anything is known of it
-MARGIN = 1.0  # log of a likelihood ratio that is no evidence yet
 # shares follow their evidence as t², and an alignment of twice the mean with two e-folds per e-fold
 SPEED = 2.0
-LARGEST = 1.0  # of the mean: an alignment that differs by more makes shares move no faster
-REPEATED = 4.0  # epochs that are as good as new text (Muennighoff et al. 2023)
-FADING = 15.0  # epochs beyond them in which text loses an e-fold of its worth (likewise)
 NOTABLE, LARGE = 1.5, 0.25  # a sentence is due to a share that changes so much, and by this part of 1/n
 
 
@@ -136,7 +137,7 @@ class Auto:
         """How often each facet's text was used so far."""
         self._check(step, epochs)
         self._epochs = np.array(epochs, dtype=np.float64)
-        self._factors[WORN] = np.maximum(-np.maximum(self._epochs - REPEATED, 0.0) / FADING, LOWEST)
+        self._factors[WORN] = worn(self._epochs)
         self._probs = None
         return self._news(step)
 
@@ -154,63 +155,36 @@ class Auto:
         self._factors[kind] += (1.0 - math.exp(-SPEED * passed)) * (target - self._factors[kind])
         self._probs = None
 
+    def _drift(self, kind: int, drift: Values, passed: float) -> None:
+        """dw/d ln t = 2·drift."""
+        self._factors[kind] += SPEED * passed * drift
+        self._probs = None
+
     def _follow_slopes(self, slopes: Estimate, passed: float) -> None:
-        """If L_k = c − a_k·ln n_k − b_k·ln N, the best shares are ∝ v_k·a_k; s_k = a_k + b_k stands in."""
-        counts = self._counts
-        mean, apart = shrunk(slopes, counts)
-        error = typical_error(slopes, counts)
-        if mean <= SURE * error:
-            return  # nothing is being learned that could be compared
-        with np.errstate(divide="ignore"):
-            wanted = np.log(np.maximum(1.0 + apart / mean, LEAST_SLOPE)) + np.log(counts)
-        target = counts * np.where(counts > 0, wanted, 0.0)  # v·ln(v·s): what counts little is little moved
-        self._approach(SLOPE, target, passed)
+        target = slope_target(slopes, self._counts)
+        if target is not None:
+            self._approach(SLOPE, target, passed)
 
     def _drop_useless(self, passed: float) -> None:
-        """f = P(honest | u)/P(honest), where honest text has u ≥ c = 0.3·median and useless text has 0.
-
-        log[p(u | 0)/p(u | c)] = (c²/2 − u·c)/σ². A share falls at once, and comes back in log time.
-        """
-        use = self._use.estimate()
-        median, error = self._usual_use(use)
-        weakest = USEFUL * max(median, 0.0)
-        variance = np.where(use.known, use.error, math.inf) ** 2 + (USEFUL * error) ** 2
-        ratio = (weakest * weakest / 2 - use.value * weakest) / np.maximum(variance, 1e-12)
-        useless = np.exp(np.clip(ratio - MARGIN, 0.0, 50.0))
-        target = np.maximum(np.log1p(SUSPECT) - np.log1p(SUSPECT * useless), LOWEST)
+        """A share falls at once, and comes back in log time."""
+        target = use_target(self._use.estimate(), self._counts)
         self._approach(USE, target, passed)
         np.minimum(self._factors[USE], target, out=self._factors[USE])
 
-    def _usual_use(self, use: Estimate) -> tuple[float, float]:
-        """Median source use of the facets that count, and its error."""
-        counting = use.known & (self._counts > 0)
-        if not counting.any():
-            return 0.0, 0.0
-        error = 1.25 * float(np.sqrt(np.mean(use.error[counting] ** 2) / counting.sum()))
-        return float(np.median(use.value[counting])), error
-
     def _follow_alignment(self, passed: float) -> None:
-        """w += 2·Δ ln t·(z − 1), z = r/mean, as far as it is trusted; facets that count go together."""
-        helps, counts = self._help.estimate(), self._counts
-        if not self.aligns or helps.value[0] <= SURE * helps.error[0]:
+        """As far as it is trusted; the facet that helps most keeps its share."""
+        if not self.aligns:
             return
-        _, apart = shrunk(self._alignment.estimate(), np.ones(self.arms))
-        z = np.clip(apart / helps.value[0], -LARGEST, LARGEST)
-        z = (1.0 - counts) * z + counts * float(counts @ z) / counts.sum()
-        self._factors[ALIGNMENT] += SPEED * passed * self._trust * (z - z.mean())
-        self._factors[ALIGNMENT] -= self._factors[ALIGNMENT].max()
-        np.maximum(self._factors[ALIGNMENT], LOWEST, out=self._factors[ALIGNMENT])
-        self._probs = None
+        drift = alignment_drift(self._alignment.estimate(), self._help.estimate(), self._counts)
+        if drift is not None:
+            self._drift(ALIGNMENT, self._trust * drift, passed)
+            self._factors[ALIGNMENT] -= self._factors[ALIGNMENT].max()
+            np.maximum(self._factors[ALIGNMENT], LOWEST, out=self._factors[ALIGNMENT])
 
     def _stop_overfitting(self, slopes: Estimate, passed: float) -> None:
         """A facet whose dev loss rises while its text repeats loses an e-fold of share in half an e-fold."""
-        error = SURE * np.where(slopes.known, slopes.error, 0.0)
-        sure = slopes.known & (np.abs(slopes.value) > error)
-        trust = np.where(sure, 1.0 - (error / np.where(sure, slopes.value, 1.0)) ** 2, 0.0)
-        falls = np.where(slopes.value > 0, trust, np.where(self._epochs > REPEATED, -trust, 0.0))
-        self._factors[OVERFITTING] += SPEED * passed * falls
+        self._drift(OVERFITTING, overfitting_drift(slopes, self._epochs), passed)
         np.clip(self._factors[OVERFITTING], LOWEST, 0.0, out=self._factors[OVERFITTING])
-        self._probs = None
 
     def _news(self, step: int) -> list[str]:
         """A sentence for every facet whose share has changed notably since the last one about it."""
@@ -239,7 +213,7 @@ class Auto:
     def _because(self, cause: int, facet: int) -> str:
         if cause == USE:
             use = self._use.estimate()
-            usual = self._usual_use(use)[0]
+            usual = usual_use(use, self._counts)[0]
             how = "hardly depend on" if use.value[facet] < USEFUL * usual else "depend on"
             return (
                 f"its translations {how} its sources, {plus_minus(use, facet)} "
@@ -303,15 +277,6 @@ def next_measurement(step: int, cost: float = 0.0) -> int:
     `cost` is that of a measurement, in steps of training: while steps are few, it sets the pause.
     """
     return max(FIRST, step + math.ceil(max(PAUSE * step, cost / COSTLIEST)))
-
-
-def typical_error(estimate: Estimate, weights: Values) -> float:
-    """Standard error of the weighted mean."""
-    weights = np.where(estimate.known, weights, 0.0)
-    if not weights.any():
-        return math.inf
-    error = np.where(estimate.known, estimate.error, 0.0)
-    return float(np.sqrt(weights**2 @ error**2)) / float(weights.sum())
 
 
 def notable(shares: Probs, before: Probs) -> npt.NDArray[np.bool_]:
