@@ -1,7 +1,7 @@
 """Lays out the text of the studies as their recipes expect it: python studies/corpora.py TEXT [STUDY ...]
 
 TEXT has multidomain_de_en, multilingual_x_en and translationese_en_de, each with one folder per facet and
-gzipped files (train.de.gz ...). It is not part of the project. Every study gets its `corpus` beside its recipe.
+gzipped files (train.de.gz ...). It is not part of the project. Every `corpus` is made beside its recipe.
 """
 
 from __future__ import annotations
