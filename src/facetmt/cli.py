@@ -93,7 +93,7 @@ def train(
 ) -> None:
     """Train a model; the recipe's schedule decides what each batch is made of."""
     from facetmt.console import say
-    from facetmt.recipe import check_lengths, load_recipe
+    from facetmt.recipe import check_settings, load_recipe
     from facetmt.train.interrupt import EXIT_CODE
     from facetmt.train.processes import Cluster, is_first_process, one_of_many
     from facetmt.train.run import train as train_model
@@ -101,7 +101,7 @@ def train(
     several = distributed or (coordinator, processes, process) != (None, None, None)
     cluster = Cluster(coordinator, processes, process) if several else None
     loaded = load_recipe(recipe, overrides or [])
-    check_lengths(loaded)
+    check_settings(loaded)
     with one_of_many(cluster):
         outcome = train_model(loaded, run, resume=resume)
         first = is_first_process()

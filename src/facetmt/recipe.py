@@ -139,14 +139,23 @@ def load_recipe(
         raise UserError(complaint(error, tree, sources, Recipe)) from None
 
 
-def check_lengths(recipe: Recipe) -> None:
-    """Refuse rows too short for the longest pair that is kept; not on loading, as earlier runs have them."""
+def check_settings(recipe: Recipe) -> None:
+    """Refuse settings that contradict each other; not on loading, as earlier runs have them.
+
+    Rows must hold the longest pair that is kept, and the learning rate must not be 0 before the last step.
+    """
     longest, shortest = recipe.data.longest, min(recipe.batch.width)
     if longest > shortest:
         name = "length" if shortest == recipe.batch.length else "target_length"
         raise UserError(
             f"data.max_length is {longest}, but a row of a batch holds batch.{name} = {shortest} tokens; "
             f"lower data.max_length or leave it out, or raise batch.{name}"
+        )
+    steps, last = recipe.train.steps, recipe.optimiser.decay_until
+    if last is not None and steps > last:
+        raise UserError(
+            f"train.steps is {steps}, but the learning rate is 0 after optimiser.decay_until = {last}; "
+            "raise optimiser.decay_until or lower train.steps"
         )
 
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from facetmt.errors import UserError
-from facetmt.recipe import SCORING, _Loader, check_lengths, differences, dump_recipe, load_recipe, read_value
+from facetmt.recipe import SCORING, _Loader, check_settings, differences, dump_recipe, load_recipe, read_value
 
 SMALL = """\
 data:
@@ -173,12 +173,21 @@ def test_rows_that_are_too_short_for_the_longest_pair_are_refused(tmp_path):
     with pytest.raises(
         UserError, match=r"data\.max_length is 100, but a row .* batch\.length = 64 tokens; lower"
     ):
-        check_lengths(load_recipe(recipe_file(tmp_path), both))
+        check_settings(load_recipe(recipe_file(tmp_path), both))
     with pytest.raises(UserError, match=r"batch\.target_length = 70 tokens"):
-        check_lengths(
+        check_settings(
             load_recipe(recipe_file(tmp_path), [*both, "batch.length=128", "batch.target_length=70"])
         )
-    check_lengths(load_recipe(recipe_file(tmp_path), ["batch.length=64"]))
+    check_settings(load_recipe(recipe_file(tmp_path), ["batch.length=64"]))
+
+
+def test_steps_without_a_learning_rate_are_refused(tmp_path):
+    falling = ["optimiser.schedule=linear", "optimiser.warmup=10", "optimiser.decay_until=100"]
+    check_settings(load_recipe(recipe_file(tmp_path), [*falling, "train.steps=100"]))
+    with pytest.raises(
+        UserError, match=r"train\.steps is 101, .* is 0 after optimiser\.decay_until = 100; raise"
+    ):
+        check_settings(load_recipe(recipe_file(tmp_path), [*falling, "train.steps=101"]))
 
 
 def test_a_run_of_an_earlier_version_can_be_resumed_with_the_recipe_that_it_had(tmp_path):

@@ -1,23 +1,25 @@
 """The settings of the optimiser; readable without JAX."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
-Schedule = Literal["rsqrt", "peak-rsqrt", "constant"]
+Schedule = Literal["rsqrt", "peak-rsqrt", "linear", "constant"]
 
 
 @dataclass(frozen=True)
 class OptimiserConfig:
-    """Adam with linear warm-up and inverse square root decay (paper, appendix "Hyperparameters")."""
+    """Adam with linear warm-up, then by default inverse square root decay (paper, "Hyperparameters")."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     # rsqrt: lr(t) = learning_rate * min(1, t/warmup) / sqrt(max(t, warmup)). The paper's 0.0625 with 4,000
     # steps of warm-up thus peaks at 0.00099, its 0.01 at 0.00016; in Vaswani et al. it is width^-0.5.
     # peak-rsqrt: the same curve, with learning_rate as the value at its peak. constant: warm-up, then flat.
+    # linear: warm-up to learning_rate, then in a straight line to 0 after update `decay_until`.
     schedule: Schedule = "rsqrt"
     learning_rate: float = 0.0625
     warmup: int = 4000  # steps of linear increase; 0 for none
+    decay_until: int | None = None  # linear: the last update with a rate above 0
     beta1: float = 0.9
     beta2: float = 0.98
     eps: float = 1e-9
@@ -27,8 +29,12 @@ class OptimiserConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that cannot train."""
-        if self.schedule not in ("rsqrt", "peak-rsqrt", "constant"):
-            raise ValueError(f"schedule is {self.schedule!r}; choose rsqrt, peak-rsqrt or constant.")
+        if self.schedule not in get_args(Schedule):
+            raise ValueError(f"schedule is {self.schedule!r}; choose rsqrt, peak-rsqrt, linear or constant.")
+        if (self.schedule == "linear") != (self.decay_until is not None):
+            raise ValueError("schedule: linear and decay_until need each other; give both or neither.")
+        if self.decay_until is not None and self.decay_until <= self.warmup:
+            raise ValueError(f"decay_until is {self.decay_until}; give a step after warmup ({self.warmup}).")
         if not self.learning_rate > 0.0:
             raise ValueError(f"learning_rate is {self.learning_rate}; give a number above 0.")
         for name in ("beta1", "beta2"):

@@ -8,7 +8,7 @@ from facetmt.console import print_line, print_table, say, stages
 from facetmt.data.prepare import prepare as prepare_data
 from facetmt.data.prepared import Prepared
 from facetmt.data.stats import losses, stats
-from facetmt.recipe import Recipe, check_lengths
+from facetmt.recipe import Recipe, check_settings
 from facetmt.train.interrupt import Check
 from facetmt.translate.testsets import check_groups
 
@@ -34,7 +34,7 @@ def check_recipe(recipe: Recipe) -> None:
     """Refuse settings that contradict each other, as far as that is known before the text is read."""
     if recipe.data.facets is not None:  # otherwise the facets are known once they are found
         check_groups(recipe.evaluate, [*recipe.data.facets, *recipe.evaluate.sets])
-    check_lengths(recipe)
+    check_settings(recipe)
 
 
 def print_corpus(prepared: Prepared) -> None:

@@ -47,6 +47,9 @@ def learning_rate(config: OptimiserConfig, update: Array) -> Array:
     risen = config.learning_rate * jnp.minimum(1.0, t / warmup)
     if config.schedule == "constant":
         return risen
+    if config.decay_until is not None:
+        last = config.decay_until + 1.0
+        return risen * jnp.clip((last - t) / (last - warmup), 0.0, 1.0)
     decayed = risen / jnp.sqrt(jnp.maximum(t, warmup))
     return decayed if config.schedule == "rsqrt" else decayed * warmup**0.5
 

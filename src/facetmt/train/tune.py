@@ -11,7 +11,7 @@ from typing import Any, Literal
 from facetmt.console import Tell
 from facetmt.errors import UserError
 from facetmt.files import claimed
-from facetmt.recipe import Recipe, check_lengths, load_recipe
+from facetmt.recipe import Recipe, check_settings, load_recipe
 from facetmt.runlog import RECIPE
 from facetmt.train.display import Row
 from facetmt.train.run import train
@@ -85,7 +85,7 @@ class Search:
         if data := {key: value for key, value in settings.items() if key.startswith(PREPARED)}:
             values["prepared"] = str((self.out / f"prepared-{run_name(data)}").absolute())
         chosen = load_recipe(self.recipe, self.overrides, values)
-        check_lengths(chosen)
+        check_settings(chosen)
         return chosen
 
     def points(self) -> list[Settings]:

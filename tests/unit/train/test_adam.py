@@ -10,9 +10,10 @@ from facetmt.train import state as rule
 from facetmt.train.config import OptimiserConfig
 
 
-@pytest.mark.parametrize("schedule", ["rsqrt", "peak-rsqrt", "constant"])
+@pytest.mark.parametrize("schedule", ["rsqrt", "peak-rsqrt", "linear", "constant"])
 def test_a_hundred_updates_equal_those_of_optax(schedule):
-    config = OptimiserConfig(schedule=schedule, learning_rate=0.05, warmup=20)
+    last = 150 if schedule == "linear" else None
+    config = OptimiserConfig(schedule=schedule, learning_rate=0.05, warmup=20, decay_until=last)
     # optax counts updates from 0
     adam = optax.adam(
         lambda count: rule.learning_rate(config, count + 1), config.beta1, config.beta2, config.eps

@@ -10,6 +10,9 @@ from facetmt.train.config import OptimiserConfig, TrainConfig
     [
         ({"schedule": "cosine"}, "peak-rsqrt"),
         ({"learning_rate": 0.0}, "learning_rate"),
+        ({"schedule": "linear"}, "decay_until"),
+        ({"decay_until": 9000}, "linear"),
+        ({"schedule": "linear", "decay_until": 4000}, "after warmup"),
         ({"beta2": 1.0}, "beta2"),
         ({"eps": 0.0}, "eps"),
         ({"label_smoothing": 1.5}, "label_smoothing"),

@@ -33,6 +33,19 @@ def test_the_rate_rises_to_its_peak_and_falls_after(t, warmup):
     assert rate(flat, t) == pytest.approx(0.01 * min(1, t / max(warmup, 1)), rel=1e-5)
 
 
+@given(st.integers(0, 1000), st.integers(1, 1000))
+@settings(max_examples=50)
+def test_a_linear_rate_falls_evenly_to_its_last_update(warmup, falling):
+    last = warmup + falling
+    config = OptimiserConfig(learning_rate=0.01, warmup=warmup, schedule="linear", decay_until=last)
+    peak = max(warmup, 1)
+    assert rate(config, peak) == pytest.approx(0.01)
+    assert rate(config, last) == pytest.approx(0.01 / (last + 1 - peak), rel=1e-4)
+    assert rate(config, last + 1) == rate(config, 10 * last) == 0.0
+    half = (peak + last + 1) / 2
+    assert rate(config, half) == pytest.approx(0.005, rel=1e-4)
+
+
 def reference_adam(param, gradients, config):
     """Kingma and Ba (2015), algorithm 1, in float64."""
     m = v = np.zeros_like(param)
