@@ -16,8 +16,10 @@ from pathlib import Path
 STUDIES = Path(__file__).parent
 TEST_PAIRS = 500
 DOMAINS = ("captions", "chat", "conversation", "it", "medical", "pkgdesc")
+NOISE = ("news", "bible", "games", "talks", "education", "koran", "subtitles", "law")  # in this order
 LANGUAGES = ("be", "bg", "fr", "gl", "mk", "pt", "ru", "sk")
 MIXTURES_D = ("it", "koran", "law", "medical", "parliament", "subtitles")
+MIXTURES_NOISE = ("news", "bible", "games", "talks", "education", "chat", "captions", "pkgdesc")
 MIXTURES_M = ("az", "be", "cs", "gl", "pt", "ru", "sk", "tr")
 NATURAL, TRANSLATED = "natural", "translationese"
 ORIGINS = {NATURAL: "orig_de", TRANSLATED: "orig_en"}  # of the German side
@@ -101,8 +103,7 @@ def main(text: Path, studies: Sequence[str]) -> None:
     if "noise" in studies:
         corpus = STUDIES / "noise/corpus"
         copy_facets(domains, corpus, DOMAINS)
-        others = ("news", "bible", "games", "talks", "education", "koran", "subtitles", "law")
-        noise(domains, corpus, others, len(lines(domains / "it/train.de.gz")))
+        noise(domains, corpus, NOISE, len(lines(domains / "it/train.de.gz")))
     if "translationese" in studies:
         translationese(text / "translationese_en_de", STUDIES / "translationese/corpus")
     if "mixtures" in studies:
@@ -110,8 +111,7 @@ def main(text: Path, studies: Sequence[str]) -> None:
         copy_facets(domains, corpus / "D", MIXTURES_D)
         copy_facets(languages, corpus / "M", MIXTURES_M)
         copy_facets(domains, corpus / "N", MIXTURES_D)
-        others = ("news", "bible", "games", "talks", "education", "chat", "captions", "pkgdesc")
-        noise(domains, corpus / "N", others, 100_000)
+        noise(domains, corpus / "N", MIXTURES_NOISE, 100_000)
 
 
 if __name__ == "__main__":
