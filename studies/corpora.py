@@ -23,10 +23,7 @@ MIXTURES_NOISE = ("news", "bible", "games", "talks", "education", "chat", "capti
 MIXTURES_M = ("az", "be", "cs", "gl", "pt", "ru", "sk", "tr")
 NATURAL, TRANSLATED = "natural", "translationese"
 ORIGINS = {NATURAL: "orig_de", TRANSLATED: "orig_en"}  # of the German side
-TRAIN_PAIRS, MODEL_LINES = (
-    35_000,
-    15_000,
-)  # of each origin: to translate, and for the language models of `label`
+TRAIN_PAIRS, MODEL_LINES = 35_000, 15_000  # of each origin: to translate, and for the models of `label`
 
 
 def lines(path: Path, most: int | None = None) -> list[str]:
@@ -82,10 +79,12 @@ def translationese(source: Path, corpus: Path) -> None:
             lines(source / "newstest" / f"newstest2019.{origin}.{side}.gz", 1000) for side in ("en", "de")
         )
         dev += [(*pair, f"{label}\n") for pair in zip(english, german, strict=True)]
-        for year in (2018, 2020):
-            for side in ("en", "de"):
+        for side in ("en", "de"):
+            for year in (2018, 2020):
                 name = f"newstest{year}.{origin}.{side}"
                 write(corpus / name, lines(source / "newstest" / f"{name}.gz", TEST_PAIRS))
+            test = source / f"europarl_{origin}" / f"test.{side}.gz"
+            write(corpus / f"europarl.{origin}.{side}", lines(test, TEST_PAIRS))
     split(corpus, "dev", dev)
 
 

@@ -65,6 +65,7 @@ def test_translationese_keeps_pairs_and_origins_together(corpora, tmp_path, monk
     for origin in ("orig_de", "orig_en"):
         for side in ("en", "de"):
             put(text / f"europarl_{origin}" / f"train.{side}.gz", numbered(origin, side, 9))
+            put(text / f"europarl_{origin}" / f"test.{side}.gz", numbered(f"test {origin}", side, 600))
             for year in (2018, 2019, 2020):
                 put(
                     text / "newstest" / f"newstest{year}.{origin}.{side}.gz",
@@ -79,6 +80,7 @@ def test_translationese_keeps_pairs_and_origins_together(corpora, tmp_path, monk
     for one, other, label in zip(english, german, origin, strict=True):
         assert one.replace(" en ", " de ") == other
         assert other.startswith(corpora.ORIGINS[label])
+    assert (corpus / "europarl.orig_en.de").read_text().splitlines() == numbered("test orig_en", "de", 500)
     held_out = (corpus / "models" / "natural.de").read_text().splitlines()
     assert len(held_out) == 3 and not set(held_out) & set(german)
 
