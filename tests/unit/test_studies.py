@@ -81,6 +81,7 @@ def test_translationese_keeps_pairs_and_origins_together(corpora, tmp_path, monk
         assert one.replace(" en ", " de ") == other
         assert other.startswith(corpora.ORIGINS[label])
     assert (corpus / "europarl.orig_en.de").read_text().splitlines() == numbered("test orig_en", "de", 500)
+    assert (corpus / "dev.facet").read_bytes() == (corpus / "dev.origin").read_bytes()
     held_out = (corpus / "models" / "natural.de").read_text().splitlines()
     assert len(held_out) == 3 and not set(held_out) & set(german)
 

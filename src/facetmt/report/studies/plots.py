@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from facetmt.report.figures.plots import line_styles
-from facetmt.report.studies.rows import Row, mean_curve, rows_of
+from facetmt.report.studies.rows import Row, counting, mean_curve, rows_of
 from facetmt.report.studies.svg import (
     GRID,
     INK,
@@ -17,22 +17,18 @@ from facetmt.report.studies.svg import (
     document,
     dot,
     legend,
+    room_for,
     segment,
     spanned,
     text,
 )
+from facetmt.translate.evaluate import OBJECTIVE
 
 Summary = dict[str, Any]
 WIDE, HIGH = 480.0, 300.0  # of a panel
-LETTER = 6.5  # width of a letter, at most
 LEFT, TOP, BELOW = 60.0, 30.0, 40.0
 SMALL, ACROSS = (250.0, 150.0), 3  # panels of shares
 STILL = 0.005  # shares that never move more than this are a table's, not a plot's
-
-
-def room_for(names: Sequence[str]) -> float:
-    """The width that names need beside a panel, with the line before them."""
-    return 50.0 + LETTER * max(map(len, names), default=0)
 
 
 def seeds_note(row: Row) -> str:
@@ -65,14 +61,16 @@ def dev_plot(summary: Summary, key: str, label: str) -> str | None:
 
 
 def score_plot(summary: Summary) -> str | None:
-    """Average test BLEU of each system with its standard deviation over seeds; a line at the baseline."""
+    """Test BLEU of what counts, with its standard deviation over seeds; a line at the baseline."""
     rows = rows_of(summary)
-    values = [row.spread(lambda cell: cell["test"]["average"]["bleu"]) for row in rows]
+    values = [row.spread(lambda cell: counting(cell, "bleu")) for row in rows]
     known = [(row, value) for row, value in zip(rows, values, strict=True) if value is not None]
     ends = [mean + sign * (std or 0.0) for _, (mean, std) in known for sign in (-1, 1)]
     height, left = 24.0 * len(known), room_for([seeds_note(row) for row, _ in known])
     frame = Frame(left, TOP, WIDE, height, spanned(ends), (0.0, 1.0))
-    parts = axes(frame, "", "average test BLEU", "")
+    chosen = all(OBJECTIVE in cell["test"]["groups"] for row, _ in known for cell in row.cells)
+    label = "test BLEU of the objective" if chosen else "average test BLEU"
+    parts = axes(frame, "", label, "")
     styles = line_styles([row.name for row in rows])
     if known[0][0].name == summary["baseline"]:
         x = frame.across(known[0][1][0])
@@ -84,7 +82,7 @@ def score_plot(summary: Summary) -> str | None:
         if std is not None:
             parts.append(segment(frame.across(mean - std), y, frame.across(mean + std), y, colour, 2.0))
         parts.append(dot(frame.across(mean), y, colour))
-    return document(left + WIDE + 20, TOP + height + BELOW, "average test BLEU by system", parts)
+    return document(left + WIDE + 20, TOP + height + BELOW, f"{label} by system", parts)
 
 
 def share_plot(summary: Summary) -> str | None:

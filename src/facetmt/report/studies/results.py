@@ -9,6 +9,7 @@ from typing import Any
 
 from facetmt.errors import UserError
 from facetmt.files import write_whole
+from facetmt.report.studies.overview import overview
 from facetmt.report.studies.plots import PLOTS
 from facetmt.report.studies.summary import read_summaries
 from facetmt.report.studies.tables import TABLES
@@ -30,6 +31,8 @@ def write_results(root: Path, out: Path) -> list[Path]:
             for kind, draw in PLOTS.items()
             if (drawn := draw(summary)) is not None
         }
+        if (picture := overview(summaries)) is not None:
+            plots[out / "overview.svg"] = picture
         out.mkdir(parents=True, exist_ok=True)
         for path, content in {page: text, **plots}.items():
             write_whole(path, content)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from facetmt.translate.evaluate import OBJECTIVE
+
 ENOUGH = 3  # seeds below which a row is marked
 
 Cell = dict[str, Any]  # of summary.json
@@ -56,6 +58,13 @@ def facets_of(rows: Sequence[Row]) -> list[str]:
 
 def groups_of(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for cell in row.cells for name in cell["test"]["groups"]))
+
+
+def counting(cell: Cell, metric: str) -> float:
+    """The score that a system is judged by: of the facets that count, all unless the objective names some."""
+    test = cell["test"]
+    score: float = test["groups"].get(OBJECTIVE, test["average"])[metric]
+    return score
 
 
 def mean_curve(curves: Sequence[dict[str, list[Any]]], key: str) -> tuple[list[int], list[float]]:

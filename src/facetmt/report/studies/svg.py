@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 FONT = 'font-family="sans-serif" font-size="11"'
 INK, GRID = "#333333", "#e3e6ea"
+LETTER = 6.5  # width of a letter, at most
 DASHES = {"solid": "", "dash": "6 3", "dot": "2 2", "dashdot": "6 3 2 3", "longdash": "10 4"}
 
 
@@ -123,6 +124,11 @@ def legend(lines: Sequence[Line], x: float, y: float) -> list[str]:
         )
         parts.append(text(x + 28, height + 4, line.name))
     return parts
+
+
+def room_for(names: Sequence[str]) -> float:
+    """The width that names need beside a panel, with the line before them."""
+    return 50.0 + LETTER * max(map(len, names), default=0)
 
 
 def dot(x: float, y: float, colour: str) -> str:

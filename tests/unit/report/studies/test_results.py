@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facetmt.errors import UserError
+from facetmt.report.studies.overview import gains, overview
 from facetmt.report.studies.plots import PLOTS
 from facetmt.report.studies.results import filled, write_results
-from facetmt.report.studies.rows import mean_curve
+from facetmt.report.studies.rows import mean_curve, rows_of
 from facetmt.report.studies.summary import write_summary
 from facetmt.report.studies.svg import shown, spanned, ticks
 from facetmt.report.studies.tables import TABLES
@@ -115,6 +116,36 @@ def test_plots_are_well_formed_and_name_every_system_or_facet(content, kind):
             assert 0 <= float(x) <= box[2] and 0 <= float(y) <= box[3]
 
 
+def test_the_overview_has_the_gain_of_each_system_with_enough_seeds(content):
+    [(name, mean, std)] = gains(rows_of(content))
+    base, exp3 = (content["systems"][one]["cells"] for one in ("take-it-all", "EXP3 | <b>"))
+    own = [exp3[seed]["test"]["average"]["bleu"] - base[seed]["test"]["average"]["bleu"] for seed in base]
+    assert (name, mean, std) == ("EXP3 | <b>", pytest.approx(fmean(own)), pytest.approx(stdev(own)))
+    words = [one.text for one in ElementTree.fromstring(overview({"A": content, "B": content})).iter()]
+    assert words.count("EXP3 | <b>") == 2 and "uniform" not in words
+    assert "A (baseline: take-it-all, 3 seeds)" in words
+
+
+def test_without_enough_seeds_or_a_baseline_there_is_no_overview(content):
+    changed = json.loads(json.dumps(content))
+    changed["systems"]["take-it-all"]["cells"] = {}
+    assert overview({"A": changed}) is None
+    changed = json.loads(json.dumps(content))
+    del changed["systems"]["EXP3 | <b>"]["cells"]["3"]
+    assert overview({"A": changed}) is None and overview({}) is None
+
+
+def test_where_few_facets_count_their_scores_are_plotted_not_the_average_of_all(content):
+    changed = json.loads(json.dumps(content))
+    for number, system in enumerate(changed["systems"].values()):
+        for cell in system["cells"].values():
+            cell["test"]["groups"]["objective"] = {"bleu": 10.0 * number, "chrf": 0.0}
+    assert "test BLEU of the objective" in PLOTS["scores"](changed)
+    assert "average test BLEU" in PLOTS["scores"](content)
+    [(_, mean, std)] = gains(rows_of(changed))
+    assert abs(mean) >= 10 and std == 0
+
+
 def test_a_study_of_one_unscored_curve_has_no_plot_of_it(content):
     changed = json.loads(json.dumps(content))
     for system in changed["systems"].values():
@@ -129,7 +160,7 @@ def test_a_new_page_has_everything_and_a_second_call_changes_no_byte(studies, tm
     paths = write_results(studies, out)
     assert paths[0] == tmp_path / "docs" / "results.md"
     names = sorted(path.name for path in out.iterdir())
-    assert names == sorted(f"{name}.{kind}.svg" for name in "AB" for kind in PLOTS)
+    assert names == sorted([*(f"{name}.{kind}.svg" for name in "AB" for kind in PLOTS), "overview.svg"])
     before = {path: path.read_bytes() for path in paths}
     assert write_results(studies, out) == paths
     assert {path: path.read_bytes() for path in paths} == before
