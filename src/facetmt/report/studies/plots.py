@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from facetmt.report.figures.plots import line_styles
-from facetmt.report.studies.rows import Row, counting, mean_curve, rows_of
+from facetmt.report.studies.rows import Row, counting, few_count, mean_curve, rows_of
 from facetmt.report.studies.svg import (
     GRID,
     INK,
@@ -22,7 +22,6 @@ from facetmt.report.studies.svg import (
     spanned,
     text,
 )
-from facetmt.translate.evaluate import OBJECTIVE
 
 Summary = dict[str, Any]
 WIDE, HIGH = 480.0, 300.0  # of a panel
@@ -68,8 +67,7 @@ def score_plot(summary: Summary) -> str | None:
     ends = [mean + sign * (std or 0.0) for _, (mean, std) in known for sign in (-1, 1)]
     height, left = 24.0 * len(known), room_for([seeds_note(row) for row, _ in known])
     frame = Frame(left, TOP, WIDE, height, spanned(ends), (0.0, 1.0))
-    chosen = all(OBJECTIVE in cell["test"]["groups"] for row, _ in known for cell in row.cells)
-    label = "test BLEU of the objective" if chosen else "average test BLEU"
+    label = "test BLEU of the objective" if few_count(rows) else "average test BLEU"
     parts = axes(frame, "", label, "")
     styles = line_styles([row.name for row in rows])
     if known[0][0].name == summary["baseline"]:

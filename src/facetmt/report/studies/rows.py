@@ -67,6 +67,11 @@ def counting(cell: Cell, metric: str) -> float:
     return score
 
 
+def few_count(rows: Sequence[Row]) -> bool:
+    """Whether every run has an objective: then an average of all test sets says little."""
+    return all(OBJECTIVE in cell["test"]["groups"] for row in rows for cell in row.cells)
+
+
 def mean_curve(curves: Sequence[dict[str, list[Any]]], key: str) -> tuple[list[int], list[float]]:
     """The mean over seeds, at the steps that all of them have."""
     known = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any
 
-from facetmt.report.studies.rows import ENOUGH, Cell, Row, facets_of, groups_of, rows_of
+from facetmt.report.studies.rows import ENOUGH, Cell, Row, facets_of, few_count, groups_of, rows_of
 from facetmt.report.systems import AVERAGE, mark
 from facetmt.report.tables import markdown_text
 from facetmt.report.words import duration
@@ -18,11 +18,11 @@ Summary = dict[str, Any]
 
 
 def score_table(summary: Summary, metric: str) -> str:
-    """Test scores: the average, then groups, then facets; the best of a column in bold."""
+    """Test scores: the average (unless few facets count), groups, facets; the best of a column in bold."""
     rows = rows_of(summary)
     facets, groups = facets_of(rows), groups_of(rows)
     reads: list[tuple[str, str, Read]] = [
-        (AVERAGE, "", lambda cell: cell["test"]["average"][metric]),
+        *([] if few_count(rows) else [(AVERAGE, "", average_of(metric))]),
         *((name, "", score_of("groups", name, metric)) for name in groups),
         *((name, name, score_of("facets", name, metric)) for name in facets),
     ]
@@ -40,6 +40,10 @@ def score_table(summary: Summary, metric: str) -> str:
     head = ["system", "seeds", *(markdown_text(name) for name, _, _ in reads)]
     tests = list(summary["notes"]) if metric == "bleu" else []
     return table(head, lines, [*tests, *signatures(rows, metric), *foot(summary, rows, deviations=True)])
+
+
+def average_of(metric: str) -> Read:
+    return lambda cell: cell["test"]["average"][metric]
 
 
 def score_of(kind: str, name: str, metric: str) -> Read:

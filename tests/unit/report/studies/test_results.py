@@ -135,13 +135,14 @@ def test_without_enough_seeds_or_a_baseline_there_is_no_overview(content):
     assert overview({"A": changed}) is None and overview({}) is None
 
 
-def test_where_few_facets_count_their_scores_are_plotted_not_the_average_of_all(content):
+def test_where_few_facets_count_their_scores_are_shown_not_the_average_of_all(content):
     changed = json.loads(json.dumps(content))
     for number, system in enumerate(changed["systems"].values()):
         for cell in system["cells"].values():
             cell["test"]["groups"]["objective"] = {"bleu": 10.0 * number, "chrf": 0.0}
     assert "test BLEU of the objective" in PLOTS["scores"](changed)
     assert "average test BLEU" in PLOTS["scores"](content)
+    assert rows(TABLES["bleu"](changed))[0][2:5] == ["Small", "objective", "Med"]
     [(_, mean, std)] = gains(rows_of(changed))
     assert abs(mean) >= 10 and std == 0
 
