@@ -30,6 +30,10 @@ def study(
     summary: Annotated[
         bool, Option("--summary", help="Write STUDY/summary.json, which tables are made from.")
     ] = False,
+    add: Annotated[
+        list[Path] | None,
+        Option(metavar="SUMMARY", help="With --summary: also the cells of this one, of the same study."),
+    ] = None,
     tables: Annotated[
         bool, Option("--tables", help="Make tables and plots from STUDY/*/summary.json.")
     ] = False,
@@ -40,10 +44,12 @@ def study(
     """Train and score systems by seeds from one recipe, side by side; call it again to continue."""
     if sum((summary, tables, cells, cell is not None)) > 1:
         raise UserError("study: --summary, --tables, --cells and --cell exclude each other; give one of them")
+    if add and not summary:
+        raise UserError("study: --add goes with --summary; give both")
     if summary:
-        from facetmt.report.studies.summary import write_summary
+        from facetmt.report.studies.kept import write_summary
 
-        typer.echo(write_summary(target))
+        typer.echo(write_summary(target, add or []))
         return
     if out is None and not cells:
         raise UserError("study: --out is missing; say where to write")

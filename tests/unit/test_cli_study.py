@@ -32,6 +32,11 @@ def test_modes_exclude_each_other_and_need_a_place(file, tmp_path):
             study(file, **given)
 
 
+def test_summaries_are_added_to_a_summary_alone(file, tmp_path):
+    with pytest.raises(UserError, match="--add goes with --summary"):
+        study(file, out=tmp_path / "out", add=[tmp_path / "summary.json"])
+
+
 def test_a_cell_that_is_not_in_the_study_is_refused_before_anything_is_written(file, tmp_path):
     with pytest.raises(UserError, match="no such cell"):
         study(file, out=tmp_path / "out", cell="a,6")

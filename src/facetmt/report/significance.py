@@ -50,7 +50,7 @@ def compared(
 ) -> Significance:
     """Test each system against the first, facet by facet; of several seeds the least certain counts."""
     pairs = [
-        (index, [(systems[0][seed % len(systems[0])], run) for seed, run in enumerate(system)])
+        (index, list(zip(partners(systems[0], system), system, strict=True)))
         for index, system in enumerate(systems)
         if index
     ]
@@ -73,6 +73,16 @@ def compared(
         return Significance(values, {}, notes)
     every = all_intervals(systems, facets, metric, known)
     return Significance(values, every, [*notes, *interval_notes(systems, every)])
+
+
+def partners(base: Sequence[Outcome], system: Sequence[Outcome]) -> list[Outcome]:
+    """The base's run with the same seed for each run, or the next in order where it has no such one."""
+    by_seed = {seed_of(one): one for one in reversed(base)}
+    return [by_seed.get(seed_of(one), base[index % len(base)]) for index, one in enumerate(system)]
+
+
+def seed_of(outcome: Outcome) -> int:
+    return load_recipe(outcome.run.directory / RECIPE).seed
 
 
 def agreed(results: Sequence[Comparison], seeds: int) -> tuple[float, float] | None:

@@ -1,5 +1,6 @@
 from facetmt.report.outcomes import plain
-from facetmt.report.significance import Comparison, agreed, compared, interval, of_mean, paired_test
+from facetmt.report.significance import Comparison, agreed, compared, interval, of_mean, paired_test, partners
+from facetmt.runlog import Run
 
 
 def test_a_clear_difference_is_significant_and_a_copy_is_not(fake, seeds, tmp_path):
@@ -46,3 +47,12 @@ def test_the_interval_of_a_mean_shrinks_with_the_number_of_sets():
 
 def test_what_was_not_translated_has_no_interval(seeds):
     assert interval(plain(seeds[0]), "nowhere", "bleu") is None
+
+
+def test_a_run_is_compared_with_the_same_seed(fake, seeds, tmp_path):
+    base = [plain(run) for run in seeds]
+    other = [
+        plain(Run(fake.write_run(tmp_path / f"{n}", steps=20, seed=seed, sentences=2)))
+        for n, seed in enumerate((3, 2, 7))
+    ]
+    assert partners(base, other) == [base[2], base[1], base[2]]  # the last one by its place

@@ -9,9 +9,9 @@ from typing import Any
 
 from facetmt.errors import UserError
 from facetmt.files import write_whole
+from facetmt.report.studies.kept import read_summaries
 from facetmt.report.studies.overview import overview
 from facetmt.report.studies.plots import PLOTS
-from facetmt.report.studies.summary import read_summaries
 from facetmt.report.studies.tables import TABLES
 
 PLACE = re.compile(r"<!-- table: (?P<name>\S+)\.(?P<kind>\w+) -->\n(?P<old>.*?)<!-- end -->", re.DOTALL)

@@ -1,24 +1,22 @@
-"""summary.json: everything that tables and plots of a study are made from, small enough to keep."""
+"""What a summary says of a study: everything that its tables and plots are made from."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
-from facetmt.errors import UserError
-from facetmt.files import write_whole
 from facetmt.report.comparable import caveats, sentences
 from facetmt.report.digest import Digest, digest
 from facetmt.report.outcomes import plain
 from facetmt.report.progress import Mark, best, choosing_share, reached
 from facetmt.report.significance import compared
-from facetmt.report.studies.folder import SUMMARY, Cell, Folder, open_folder
+from facetmt.report.studies.folder import Cell, Folder
 from facetmt.report.systems import step_seconds
 from facetmt.report.tables import known_sizes
 from facetmt.runlog import Run
@@ -28,16 +26,6 @@ CURVE, SHARES = 100, 40  # points of a dev curve, and of shares over time
 OF_TEST = ("facets", "average", "groups", "signature", "signature_of", "steps", "trained_steps", "tag")
 
 Content = dict[str, Any]
-
-
-def write_summary(path: Path) -> Path:
-    """Summarise the finished cells of a study's folder in its summary.json."""
-    folder = open_folder(path)
-    if not folder.finished():
-        raise UserError(f"{path}: no cell is finished; run the study first")
-    out = path / SUMMARY
-    write_whole(out, as_text(summary(folder)))
-    return out
 
 
 def summary(folder: Folder) -> Content:
@@ -185,37 +173,3 @@ def rounded(value: Any, digits: int) -> Any:
     if isinstance(value, Mapping):
         return {key: rounded(item, digits) for key, item in value.items()}
     return [rounded(item, digits) for item in value] if isinstance(value, list | tuple) else value
-
-
-def as_text(content: Content) -> str:
-    """JSON in which whatever holds plain values alone is one line: short, and changes show in a diff."""
-    return _lines(content, "") + "\n"
-
-
-def _lines(value: Any, margin: str) -> str:
-    nested = isinstance(value, dict) and any(isinstance(item, dict) for item in value.values())
-    if not nested and not (isinstance(value, dict) and margin == ""):
-        return json.dumps(value, ensure_ascii=False)
-    inner = margin + " "
-    rows = (
-        f"{inner}{json.dumps(key, ensure_ascii=False)}: {_lines(one, inner)}" for key, one in value.items()
-    )
-    return "{\n" + ",\n".join(rows) + f"\n{margin}}}"
-
-
-def read_summaries(root: Path) -> dict[str, Content]:
-    """Name of the study -> its summary, for every folder of `root` that has one."""
-    paths: Sequence[Path] = sorted(root.glob(f"*/{SUMMARY}"))
-    if not paths:
-        raise UserError(f"{root}: no folder in it has a {SUMMARY}; `facetmt study DIR --summary` writes one")
-    found = {}
-    for path in paths:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            version = content["version"]
-        except (OSError, ValueError, KeyError, TypeError):
-            raise UserError(f"{path}: damaged; write it again with `facetmt study DIR --summary`") from None
-        if version != VERSION:
-            raise UserError(f"{path}: written by another version of facetmt; write it again with this one")
-        found[path.parent.name] = content
-    return found

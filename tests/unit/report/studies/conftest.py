@@ -44,6 +44,7 @@ def study_dir(tmp_path_factory, fake):
 def content(study_dir):
     """The summary of the study, as tables read it."""
     from facetmt.report.studies.folder import open_folder
-    from facetmt.report.studies.summary import as_text, summary
+    from facetmt.report.studies.kept import as_text
+    from facetmt.report.studies.summary import summary
 
     return json.loads(as_text(summary(open_folder(study_dir))))

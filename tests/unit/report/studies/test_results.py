@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from facetmt.errors import UserError
+from facetmt.report.studies.kept import write_summary
 from facetmt.report.studies.overview import gains, overview
 from facetmt.report.studies.plots import PLOTS
 from facetmt.report.studies.results import filled, write_results
 from facetmt.report.studies.rows import mean_curve, rows_of
-from facetmt.report.studies.summary import write_summary
 from facetmt.report.studies.svg import shown, spanned, ticks
 from facetmt.report.studies.tables import TABLES
 

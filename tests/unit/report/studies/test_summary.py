@@ -7,7 +7,8 @@ import pytest
 
 from facetmt.errors import UserError
 from facetmt.report.studies.folder import Cell, is_finished, open_folder
-from facetmt.report.studies.summary import as_text, read_summaries, rounded, thinned, write_summary
+from facetmt.report.studies.kept import as_text, read_summaries, write_summary
+from facetmt.report.studies.summary import rounded, thinned
 from facetmt.report.systems import scoreboard
 from facetmt.runlog import Run
 
