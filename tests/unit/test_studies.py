@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from facetmt.recipe import differences, load_recipe
+from facetmt.report.studies.kept import read_summary
 from facetmt.report.studies.results import write_results
-from facetmt.study.plan import load_study
+from facetmt.study.plan import LOCATIONS, load_study
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "studies"
@@ -38,6 +40,21 @@ def test_every_study_loads_and_its_baseline_has_all_seeds(path, tmp_path):
     study = load_study(path, tmp_path)
     seeds = {len(one.seeds) for one in study.systems}
     assert len(study.system(study.baseline).seeds) == max(seeds)
+
+
+@pytest.mark.parametrize("path", sorted(STUDIES.glob("*/summary.json")), ids=lambda path: path.parent.name)
+def test_every_summary_is_of_its_study(path, tmp_path):
+    """The figures of the page come from the settings that are beside them."""
+    study, kept = load_study(path.parent / "study.yaml", tmp_path), read_summary(path)
+    (tmp_path / "kept.yaml").write_text(kept["recipe"], encoding="utf-8")
+    assert not differences(load_recipe(tmp_path / "kept.yaml"), study.base, LOCATIONS)
+    assert kept["baseline"] == study.baseline
+    assert {name: one["overrides"] for name, one in kept["systems"].items()} == {
+        one.name: one.described for one in study.systems
+    }
+    assert {name: tuple(one["seeds"]) for name, one in kept["systems"].items()} == {
+        one.name: one.seeds for one in study.systems
+    }
 
 
 def test_noise_is_other_domains_with_their_targets_shifted_by_a_line(corpora, tmp_path):

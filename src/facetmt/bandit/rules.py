@@ -30,9 +30,7 @@ def slope_target(slopes: Estimate, counts: Values) -> Values | None:
         return None  # nothing is being learned that could be compared
     with np.errstate(divide="ignore"):
         wanted = np.log(np.maximum(1.0 + apart / mean, LEAST_SLOPE)) + np.log(counts)
-    target: Values = counts * np.where(
-        counts > 0, wanted, 0.0
-    )  # v·ln(v·s): what counts little is little moved
+    target: Values = counts * np.where(counts > 0, wanted, 0.0)  # what counts little is little moved
     return target
 
 
