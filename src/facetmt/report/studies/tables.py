@@ -212,7 +212,18 @@ def foot(summary: Summary, rows: Sequence[Row], *, deviations: bool = False) -> 
     notes = ["± is the standard deviation over seeds."] if several else []
     notes += [f"{FEW} fewer than {ENOUGH} seeds."] if any(row.few for row in rows) else []
     notes += [f"Not finished: {'; '.join(summary['missing'])}."] if summary["missing"] else []
-    return notes + [f"Careful: {line}" for line in summary["caveats"]]
+    return notes + [f"Careful: {by_system(line, rows)}" for line in summary["caveats"]]
+
+
+def by_system(caveat: str, rows: Sequence[Row]) -> str:
+    """`SYSTEM/SEED, SYSTEM/SEED: what`, with the system's name alone where it is said of all its seeds."""
+    names, colon, what = caveat.partition(": ")
+    said = names.split(", ")
+    for row in rows:
+        seeds = [f"{row.name}/{seed}" for seed in row.seeds]
+        if set(seeds) <= set(said):
+            said = [row.name if name == seeds[0] else name for name in said if name not in seeds[1:]]
+    return f"{', '.join(said)}{colon}{what}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str], words: int = 1) -> str:

@@ -17,7 +17,7 @@ from facetmt.report.studies.plots import PLOTS
 from facetmt.report.studies.results import filled, write_results
 from facetmt.report.studies.rows import mean_curve, rows_of
 from facetmt.report.studies.svg import shown, spanned, ticks
-from facetmt.report.studies.tables import TABLES
+from facetmt.report.studies.tables import TABLES, by_system
 
 
 @pytest.fixture
@@ -52,6 +52,12 @@ def test_scores_are_means_over_seeds_baseline_first_few_seeds_marked(content):
         assert bold == [mean == max(means) for mean in means]
     for text in ("† fewer than 3 seeds.", "Not finished: late,1.", "paired bootstrap", "BLEU: nrefs:1"):
         assert text in table
+
+
+def test_a_caveat_of_all_seeds_names_the_system_alone(content):
+    rows = rows_of(content)  # three seeds, one, three
+    names = ["uniform/1", "EXP3 | <b>/1", "EXP3 | <b>/2", "EXP3 | <b>/3", "take-it-all/2"]
+    assert by_system(f"{', '.join(names)}: what", rows) == "uniform, EXP3 | <b>, take-it-all/2: what"
 
 
 def test_marks_are_those_of_the_significance(content):
