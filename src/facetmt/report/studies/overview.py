@@ -31,7 +31,9 @@ def overview(summaries: Mapping[str, Summary]) -> str | None:
     left, top, parts = room_for([name for name, _, _ in found]), 0.0, []
     for name, (base, some) in panels.items():
         frame = Frame(left, top + TOP, WIDE, LINE * len(some), x, (0.0, 1.0))
-        parts += axes(frame, f"{name} (baseline: {base.name}, {len(base.cells)} seeds)", LABEL, "")
+        steps = base.cells[0]["dev"]["final"]["step"]
+        title = f"{name}: {steps:,} steps, {len(base.cells)} seeds; baseline: {base.name}"
+        parts += axes(frame, title, LABEL, "")
         zero = frame.across(0.0)
         parts.append(segment(zero, frame.top, zero, frame.top + frame.height, INK))
         parts += [

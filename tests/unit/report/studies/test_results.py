@@ -129,7 +129,7 @@ def test_the_overview_has_the_gain_of_each_system_with_enough_seeds(content):
     assert (name, mean, std) == ("EXP3 | <b>", pytest.approx(fmean(own)), pytest.approx(stdev(own)))
     words = [one.text for one in ElementTree.fromstring(overview({"A": content, "B": content})).iter()]
     assert words.count("EXP3 | <b>") == 2 and "uniform" not in words
-    assert "A (baseline: take-it-all, 3 seeds)" in words
+    assert "A: 60 steps, 3 seeds; baseline: take-it-all" in words
 
 
 def test_without_enough_seeds_or_a_baseline_there_is_no_overview(content):
